@@ -1,0 +1,1 @@
+"""What motion must obey: dynamics, contacts, limits, collision avoidance."""

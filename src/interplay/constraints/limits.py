@@ -1,0 +1,103 @@
+"""Joint limits: velocity (30) and position by a velocity damper (31), as bounds on q̈."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import mujoco
+import numba
+import numpy as np
+
+SECURITY, INFLUENCE = 0.002, 0.15
+"""Distances d_s and d_i [rad or m] of the position damper; d_i is at most a tenth of the joint's range."""
+
+DAMPING, OFFSET = 0.5, 0.2
+"""ξ0 and the offset added on activation [rad/s or m/s]."""
+
+
+class JointLimits(NamedTuple):
+    """The limited joints of a scene: DOF, configuration address, range, influence distance; speeds of every DOF."""
+
+    dof: np.ndarray
+    adr: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    influence: np.ndarray
+    speed: np.ndarray
+    torque: np.ndarray
+
+    @classmethod
+    def of(cls, m: mujoco.MjModel) -> JointLimits:
+        """Read the limits of a model: ranges, velocity limits in the joints' user data, torque limits of the motors."""
+        scalar = np.isin(m.jnt_type, [int(mujoco.mjtJoint.mjJNT_HINGE), int(mujoco.mjtJoint.mjJNT_SLIDE)])
+        limited = np.flatnonzero(scalar & (m.jnt_limited > 0))
+        low, high = m.jnt_range[limited, 0].copy(), m.jnt_range[limited, 1].copy()
+        speed = np.full(m.nv, np.inf)
+        if m.nuser_jnt:
+            for joint in np.flatnonzero(scalar & (m.jnt_user[:, 0] > 0)):
+                speed[m.jnt_dofadr[joint]] = m.jnt_user[joint, 0]
+        influence = np.minimum(INFLUENCE, 0.1 * (high - low))
+        return cls(m.jnt_dofadr[limited].astype(np.int64), m.jnt_qposadr[limited].astype(np.int64), low, high, influence, speed, torque_limits(m))
+
+    def bounds(self, qpos: np.ndarray, qvel: np.ndarray, dt: float, xi: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> None:
+        """Fill bounds on q̈ (nv,); ``xi`` (2, joints) keeps the damping of active joints, 0 where inactive, and is updated."""
+        _bounds(self.dof, self.adr, self.low, self.high, self.influence, self.speed, qpos, qvel, dt, xi, lower, upper)
+
+
+def torque_limits(m: mujoco.MjModel) -> np.ndarray:
+    """Return the torque limit of every DOF (nv,): NaN where no motor drives it, infinite where nothing limits the motor."""
+    limit = np.full(m.nv, np.nan)
+    for motor in range(m.nu):
+        if m.actuator_trntype[motor] != int(mujoco.mjtTrn.mjTRN_JOINT):
+            continue
+        joint = int(m.actuator_trnid[motor, 0])
+        gear = abs(float(m.actuator_gear[motor, 0]))
+        tightest = np.inf
+        if m.actuator_forcelimited[motor]:
+            tightest = min(tightest, gear * float(np.abs(m.actuator_forcerange[motor]).min()))
+        if m.actuator_ctrllimited[motor]:
+            tightest = min(tightest, gear * float(np.abs(m.actuator_ctrlrange[motor]).min()) * float(abs(m.actuator_gainprm[motor, 0])))
+        if m.jnt_actfrclimited[joint]:
+            tightest = min(tightest, float(np.abs(m.jnt_actfrcrange[joint]).min()))
+        dof = int(m.jnt_dofadr[joint])
+        limit[dof] = tightest if np.isnan(limit[dof]) else limit[dof] + tightest
+    return limit
+
+
+@numba.njit(cache=True)
+def damper_gain(kept, distance, rate, influence, security, xi0, offset, dt):
+    """Return ξ of a velocity damper: 0 outside the zone; on activation large enough not to brake at once; then kept.
+
+    ``rate`` is the speed of approach. ξΔt < d_i − d_s keeps the discrete damper from overshooting.
+    """
+    if distance > influence:
+        return 0.0
+    if kept > 0.0:
+        return kept
+    reach = influence - security
+    xi = xi0
+    if rate > 0.0 and distance > security:
+        xi = max(xi0, rate * reach / (distance - security))
+    return min(xi + offset, 0.9 * reach / dt)
+
+
+@numba.njit(cache=True)
+def _bounds(dof, adr, low, high, influence, speed, qpos, qvel, dt, xi, lower, upper):
+    for i in range(qvel.shape[0]):
+        lower[i] = (-speed[i] - qvel[i]) / dt
+        upper[i] = (speed[i] - qvel[i]) / dt
+    for k in range(dof.shape[0]):
+        i, q, v = dof[k], qpos[adr[k]], qvel[dof[k]]
+        reach = influence[k] - SECURITY
+        below, above = q - low[k], high[k] - q
+        xi[0, k] = damper_gain(xi[0, k], below, -v, influence[k], SECURITY, DAMPING, OFFSET, dt)
+        xi[1, k] = damper_gain(xi[1, k], above, v, influence[k], SECURITY, DAMPING, OFFSET, dt)
+        # Where bounds cross, position wins over velocity (31).
+        if xi[0, k] > 0.0:
+            bound = (-xi[0, k] * (below - SECURITY) / reach - v) / dt
+            lower[i] = max(lower[i], bound)
+            upper[i] = max(upper[i], bound)
+        if xi[1, k] > 0.0:
+            bound = (xi[1, k] * (above - SECURITY) / reach - v) / dt
+            upper[i] = min(upper[i], bound)
+            lower[i] = min(lower[i], bound)

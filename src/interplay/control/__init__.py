@@ -1,0 +1,1 @@
+"""Controllers: from a state to accelerations, torques and contact wrenches."""

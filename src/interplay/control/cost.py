@@ -1,0 +1,100 @@
+"""The quadratic cost of all objectives: dense blocks per kinematic tree, residual variables where trees are coupled.
+
+An objective of one tree adds w JᵀJ to that tree's block. An objective of several trees (a group's COM) would fill the
+Hessian between them; it gets residual variables y = J q̈ + rate instead, with cost w‖y‖², and the program stays sparse.
+"""
+
+from __future__ import annotations
+
+import numba
+import numpy as np
+
+from interplay.objectives.base import Objective
+from interplay.scene.kinematics import Kinematics
+
+REGULARISATION = 1e-6
+"""Weight of ‖q̈‖²: decides what no objective decides."""
+
+
+class Cost:
+    """Accumulates the objectives of one problem; ``hessian`` holds the trees' dense blocks one after another."""
+
+    def __init__(self, terms: Kinematics, objectives: list[Objective], surfaces: list[str]):
+        """Sort the objectives into single-tree and coupled ones; ``surfaces`` are the first sides of the contacts."""
+        m = terms.model
+        self.surfaces = surfaces
+        sizes = m.tree_dofnum.astype(np.int64)
+        self.block = np.concatenate([[0], np.cumsum(sizes**2)])
+        self.tree_start, self.tree_size = m.tree_dofadr.astype(np.int64), sizes
+        self.used: dict[int, np.ndarray] = {t: np.eye(int(n), dtype=bool) for t, n in enumerate(sizes)}
+        self.rows: dict[int, slice] = {}
+        self._place: dict[int, tuple[int, int, np.ndarray]] = {}
+        count = 0
+        for objective in objectives:
+            trees = np.unique(m.dof_treeid[objective.dofs])
+            if len(trees) == 1:
+                tree = int(trees[0])
+                local = (objective.dofs - self.tree_start[tree]).astype(np.int64)
+                self._place[id(objective)] = (int(self.block[tree]), int(sizes[tree]), local)
+                if not objective.diagonal:
+                    self.used[tree][np.ix_(local, local)] = True
+            elif len(trees) > 1 and not objective.diagonal:
+                self.rows[id(objective)] = slice(count, count + objective.dim)
+                count += objective.dim
+        self.coupled = [o for o in objectives if id(o) in self.rows]
+        self.residual_rate = np.zeros(count)
+        self.residual_weight = np.zeros(count)
+        self.residual_jacobian = {id(o): np.zeros((o.dim, len(o.dofs))) for o in self.coupled}
+        self.diagonal = np.array([self.block[t] + i * (n + 1) for t, n in enumerate(sizes) for i in range(n)], np.int64)
+        self.hessian = np.zeros(int(self.block[-1]))
+        self.gradient = np.zeros(m.nv)
+        self.force_weight = np.zeros((len(surfaces), 3))
+        self.force_gradient = np.zeros((len(surfaces), 3))
+
+    def clear(self) -> None:
+        """Begin a new step."""
+        self.hessian[:] = 0.0
+        self.gradient[:] = 0.0
+        self.hessian[self.diagonal] = REGULARISATION
+        self.residual_weight[:] = 0.0
+        self.force_weight[:] = 0.0
+        self.force_gradient[:] = 0.0
+
+    def add(self, objective: Objective, weight: float, jacobian: np.ndarray, rate: np.ndarray) -> None:
+        """Add ½ w ‖J q̈ + rate‖²."""
+        rows = self.rows.get(id(objective))
+        if rows is not None:
+            self.residual_jacobian[id(objective)][:] = jacobian
+            self.residual_rate[rows] = rate
+            self.residual_weight[rows] = weight
+            return
+        block, size, local = self._place[id(objective)]
+        _rank_update(self.hessian, self.gradient, block, size, local, objective.dofs, np.ascontiguousarray(jacobian), rate, weight)
+
+    def add_diagonal(self, dofs: np.ndarray, weights: np.ndarray, rate: np.ndarray) -> None:
+        """Add ½ Σ w (q̈ + rate)² over single DOFs."""
+        self.hessian[self.diagonal[dofs]] += weights
+        self.gradient[dofs] += weights * rate
+
+    def add_force(self, surface: str, weight: float, reference: np.ndarray) -> None:
+        """Add ½ w ‖f − f_ref‖² of the contact whose first side is ``surface``, if there is one."""
+        for k, name in enumerate(self.surfaces):
+            if name == surface:
+                self.force_weight[k] += weight
+                self.force_gradient[k] -= weight * reference
+
+
+@numba.njit(cache=True)
+def _rank_update(hessian, gradient, block, size, local, dofs, J, rate, weight):
+    k, n = J.shape
+    for i in range(n):
+        pull = 0.0
+        for r in range(k):
+            pull += J[r, i] * rate[r]
+        gradient[dofs[i]] += weight * pull
+        row = block + local[i] * size
+        for j in range(n):
+            total = 0.0
+            for r in range(k):
+                total += J[r, i] * J[r, j]
+            hessian[row + local[j]] += weight * total

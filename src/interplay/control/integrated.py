@@ -1,0 +1,164 @@
+"""The integrated controller: one quadratic program (35) per step over all characters, objects and mechanisms of a scene."""
+
+from __future__ import annotations
+
+import time as clock
+
+import numpy as np
+
+from interplay.constraints.collision import CollisionRows, CollisionSet, PairRow, bodies_in_contact
+from interplay.constraints.contact import Contact
+from interplay.constraints.limits import JointLimits
+from interplay.control.assembly import Assembly, Slots
+from interplay.control.state import Conflict, Memory, Proof, Solution, State, Timing, check_state, dump_state
+from interplay.errors import SolverError, number
+from interplay.objectives.base import Objective
+from interplay.qp.problem import QP
+from interplay.qp.relaxation import relax
+from interplay.qp.solvers import QPSolution, make_solver
+from interplay.scene.kinematics import Kinematics
+from interplay.scene.scene import Scene
+
+
+class IntegratedController:
+    """Turns a state into accelerations, torques and wrenches. ``solve`` changes nothing: all memory travels in the state."""
+
+    def __init__(self, scene: Scene, dt: float, solver: str = "piqp"):
+        """Take the scene, the control step [s] and the name of the QP solver."""
+        self.scene = scene
+        self.dt = number("dt", dt, 1e-5, 0.2, "s")
+        self.solver = make_solver(solver)
+        self.terms = Kinematics(scene.model)
+        self.limits = JointLimits.of(scene.model)
+        self.contacts: tuple[Contact, ...] = ()
+        self.objectives: list[Objective] = []
+        self.collisions = CollisionSet(scene)
+        self._assembly: Assembly | None = None
+        self._key: tuple = ()
+        self._slots: Slots = {}
+        self._pairs = CollisionRows(self.terms, self.collisions.pairs)
+        self._pairs_version = self.collisions.version
+        self._lower, self._upper = np.zeros(scene.model.nv), np.zeros(scene.model.nv)
+
+    def initial_state(self) -> State:
+        """Return the scene's initial state, at rest."""
+        nv = self.scene.model.nv
+        return State(0.0, self.scene.qpos, np.zeros(nv), np.zeros(nv), Memory(np.zeros((2, len(self.limits.dof))), {}))
+
+    def refresh(self) -> None:
+        """Read limits and masses anew after the model was changed."""
+        self.limits = JointLimits.of(self.scene.model)
+        self._key = ()
+
+    def solve(self, state: State) -> Solution:
+        """Return the solution at a state. An infeasible program is relaxed in a fixed order; what gave way is named."""
+        begin = clock.perf_counter()
+        qp, assembly, memory, pairs, modelled = self._program(state, begin)
+        assembled = clock.perf_counter()
+        found, conflicts, fallback = self._solve_or_relax(qp, assembly, state)
+        solved = clock.perf_counter()
+        closest = min((row.distance for row in pairs), default=np.inf)
+        return self._solution(found, assembly, state, memory, conflicts, fallback, Timing(modelled - begin, assembled - modelled, solved - assembled), closest)
+
+    def problem(self, state: State) -> QP:
+        """Return a copy of the program of a state, for other solvers and for study."""
+        qp = self._program(state, clock.perf_counter())[0]
+        return qp._replace(P=qp.P.copy(), c=qp.c.copy(), A=qp.A.copy(), b=qp.b.copy(), G=qp.G.copy(), h_l=qp.h_l.copy(), h_u=qp.h_u.copy(),
+                           x_l=qp.x_l.copy(), x_u=qp.x_u.copy())
+
+    def explain(self, state: State) -> tuple[Conflict, ...]:
+        """Return which rows are in conflict at a state (body, joint, contact, pair) and by how much; empty: none."""
+        return self.solve(state).conflicts
+
+    def size(self) -> dict[str, int]:
+        """Return the numbers of variables and rows of the last program."""
+        a = self._assembly
+        return {"vars": a.n, "eq": a.A.shape[0], "ineq": a.G.shape[0] + 2 * self.scene.model.nv} if a else {"vars": 0, "eq": 0, "ineq": 0}
+
+    # -- parts of a step -----------------------------------------------------------------------------------------------
+
+    def _program(self, state: State, begin: float) -> tuple[QP, Assembly, Memory, list[PairRow], float]:
+        check_state(self.scene.model, state)
+        terms = self.terms
+        terms.update(state.qpos, state.qvel)
+        modelled = clock.perf_counter()
+        if self._pairs_version != self.collisions.version:
+            self._pairs = CollisionRows(terms, self.collisions.pairs)
+            self._pairs_version = self.collisions.version
+        limits = state.memory.limits.copy()
+        self.limits.bounds(state.qpos, state.qvel, self.dt, limits, self._lower, self._upper)
+        rows, active = self._pairs.update(terms, self.dt, state.memory.pairs, bodies_in_contact(self.contacts))
+        assembly = self._assembly_for(rows)
+        qp = assembly.fill(terms, state.time, self.dt, state.applied, (self._lower, self._upper), self._pairs, rows)
+        return qp, assembly, Memory(limits, active), rows, modelled
+
+    def _assembly_for(self, rows: list[PairRow]) -> Assembly:
+        key = (tuple(id(c) for c in self.contacts), tuple(id(o) for o in self.objectives), self._pairs_version)
+        if self._assembly is None or key != self._key:
+            for objective in self.objectives:
+                objective.attach(self.scene)
+            self._slots = {}
+            self._assembly = Assembly(self.terms, self.limits, list(self.contacts), list(self.objectives), self._slots)
+            self._key = key
+        grown = self._assembly.needs(rows, self._pairs)
+        if grown is not None:
+            self._slots = grown
+            self._assembly = Assembly(self.terms, self.limits, list(self.contacts), list(self.objectives), grown)
+        return self._assembly
+
+    def _solve_or_relax(self, qp: QP, assembly: Assembly, state: State) -> tuple[QPSolution, tuple[Conflict, ...], bool]:
+        finite = all(np.isfinite(part).all() for part in (qp.P.data, qp.c, qp.A.data, qp.b, qp.G.data))
+        if not finite:
+            raise SolverError(f"the program at t = {state.time:.4f} s holds a number that is not finite; the state was written to {dump_state(state)}")
+        crossed = bool((qp.x_l > qp.x_u).any())
+        if not crossed:
+            found = self.solver.solve(qp)
+            if found.solved:
+                return found, (), False
+        relaxed = relax(qp, _relaxable(assembly), make_solver("piqp"))
+        if relaxed is None:
+            raise SolverError(f"no solution at t = {state.time:.4f} s even with every relaxable row relaxed; the state was written to {dump_state(state)}")
+        return relaxed.solution, _name(relaxed.slack, assembly, self.terms), True
+
+    def _solution(self, found: QPSolution, assembly: Assembly, state: State, memory: Memory, conflicts: tuple[Conflict, ...], fallback: bool,
+                  timing: Timing, closest: float) -> Solution:
+        terms, nv, nc = self.terms, assembly.nv, len(assembly.contacts)
+        qacc = found.x[:nv].copy()
+        wrenches = found.x[nv : nv + 6 * nc].reshape(nc, 6).copy()
+        contact = np.zeros(nv)
+        for k, cols in enumerate(assembly.rows.columns):
+            contact[cols] += wrenches[k] @ assembly._jacobian[k, :, : len(cols)]
+        tau = terms.full_mass() @ qacc + terms.qfrc_bias - terms.qfrc_passive - state.applied - contact
+        tau[assembly.free_dofs] = 0.0
+        at_sites = np.array([assembly.rows.wrench_at_site(terms, k, w) for k, w in enumerate(wrenches)]).reshape(nc, 6)
+        proof = Proof(found.status, found.iterations, found.primal_residual, found.dual_residual, found.gap)
+        return Solution(qacc, tau, wrenches, contact, at_sites, assembly.rows.drift.copy(), conflicts, fallback, memory, proof, timing, closest)
+
+
+def _relaxable(assembly: Assembly) -> dict[str, list[tuple[str, int]]]:
+    """Return the rows of each kind that may give way."""
+    kinds: dict[str, list[tuple[str, int]]] = {"force": [], "collision": [], "limit": [], "torque": [], "slip": []}
+    for index, (kind, name, _) in enumerate(assembly.in_labels):
+        if kind == "torque" or (kind == "collision" and np.isfinite(assembly.h_l[index]) and name):
+            kinds[kind].append(("G", index))
+    kinds["slip"] = [("A", index) for index, (kind, _, _) in enumerate(assembly.eq_labels) if kind == "slip"]
+    bounded = np.flatnonzero(np.isfinite(assembly.x_l[: assembly.nv]) | np.isfinite(assembly.x_u[: assembly.nv]))
+    kinds["limit"] = [("x", int(i)) for i in bounded]
+    kinds["force"] = [("x", assembly.nv + 6 * k + 2) for k, c in enumerate(assembly.contacts) if c.kind == "planar" and c.min_force > 0]
+    return kinds
+
+
+def _name(slack: list[tuple[str, int, float]], assembly: Assembly, terms: Kinematics) -> tuple[Conflict, ...]:
+    """Return the named conflicts; the six rows of a contact are one."""
+    worst: dict[tuple[str, str, str], float] = {}
+    m = terms.model
+    for block, index, amount in slack:
+        if block == "x" and index >= assembly.nv:
+            contact = assembly.contacts[(index - assembly.nv) // 6]
+            label = ("force", " – ".join(contact.label), "N")
+        elif block == "x":
+            label = ("limit", m.joint(int(m.dof_jntid[index])).name, "rad/s²")
+        else:
+            label = (assembly.in_labels if block == "G" else assembly.eq_labels)[index]
+        worst[label] = max(worst.get(label, 0.0), abs(amount))
+    return tuple(Conflict(kind, name, amount, unit) for (kind, name, unit), amount in sorted(worst.items()))

@@ -1,0 +1,119 @@
+"""State and solution: what goes into a controller and what comes out of it."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import mujoco
+import numpy as np
+
+from interplay.constraints.collision import ActivePair
+from interplay.errors import StateError
+
+
+class Memory(NamedTuple):
+    """What the dampers keep from step to step: ξ of each joint limit (2, joints), and of each pair inside its zone."""
+
+    limits: np.ndarray
+    pairs: dict[int, ActivePair]
+
+    def checkpoint(self) -> dict[str, Any]:
+        """Return the memory as plain numbers."""
+        return {"limits": self.limits.tolist(), "pairs": {str(k): [p.xi, p.u.tolist()] for k, p in self.pairs.items()}}
+
+    @classmethod
+    def restore(cls, data: dict[str, Any]) -> Memory:
+        """Return the memory written by ``checkpoint``."""
+        return cls(np.array(data["limits"], float).reshape(2, -1), {int(k): ActivePair(float(xi), np.array(u)) for k, (xi, u) in data["pairs"].items()})
+
+
+@dataclass(frozen=True)
+class State:
+    """One moment: time [s], configuration (nq,), velocity (nv,), generalized forces of user pushes (nv,), damper memory."""
+
+    time: float
+    qpos: np.ndarray
+    qvel: np.ndarray
+    applied: np.ndarray
+    memory: Memory = field(repr=False)
+
+    def with_(self, **changes: Any) -> State:
+        """Return a copy with some fields changed."""
+        return replace(self, **changes)
+
+
+def check_state(m: mujoco.MjModel, state: State) -> None:
+    """Raise, and write the state to a file, when it is not finite or does not fit the model."""
+    bad = None
+    for name, array, size in (("qpos", state.qpos, m.nq), ("qvel", state.qvel, m.nv), ("applied", state.applied, m.nv)):
+        if array.shape != (size,):
+            bad = f"{name}: expected {size} numbers, got shape {array.shape}"
+        elif not np.isfinite(array).all():
+            index = int(np.flatnonzero(~np.isfinite(array))[0])
+            bad = f"{name}[{index}] is {array[index]}: expected finite numbers"
+        elif name == "qvel" and np.abs(array).max(initial=0.0) > 1e4:
+            bad = f"qvel[{int(np.abs(array).argmax())}] is {array[np.abs(array).argmax()]:.3g}: no body moves that fast"
+        if bad:
+            raise StateError(f"at t = {state.time:.4f} s, {bad}", dump_state(state))
+
+
+def dump_state(state: State) -> str:
+    """Write a state to a new file, from which ``load_state`` reads it, and return the path."""
+    with tempfile.NamedTemporaryFile("wb", prefix="interplay_state_", suffix=".npz", delete=False) as file:
+        np.savez(file, time=state.time, qpos=state.qpos, qvel=state.qvel, applied=state.applied, memory=json.dumps(state.memory.checkpoint()))
+    return file.name
+
+
+def load_state(path: str | Path) -> State:
+    """Return a state written by ``dump_state``."""
+    with np.load(path, allow_pickle=False) as data:
+        return State(float(data["time"]), data["qpos"], data["qvel"], data["applied"], Memory.restore(json.loads(str(data["memory"]))))
+
+
+class Conflict(NamedTuple):
+    """A row that had to be relaxed: its kind, its name, and by how much, in its unit."""
+
+    kind: str
+    name: str
+    amount: float
+    unit: str
+
+
+class Proof(NamedTuple):
+    """Residuals of the solution: solver residuals, and contact drift, friction and torque as computed from the result."""
+
+    status: str
+    iterations: int
+    primal_residual: float
+    dual_residual: float
+    gap: float
+
+
+class Timing(NamedTuple):
+    """Seconds spent on the model's terms, on assembly, on solving."""
+
+    model: float
+    assemble: float
+    solve: float
+
+
+@dataclass(frozen=True)
+class Solution:
+    """Accelerations (nv,), torques (nv,), contact wrenches (C, 6) in contact axes, and what proves or qualifies them."""
+
+    qacc: np.ndarray
+    tau: np.ndarray
+    wrenches: np.ndarray
+    qfrc_contact: np.ndarray
+    site_wrenches: np.ndarray
+    drift: np.ndarray
+    conflicts: tuple[Conflict, ...]
+    fallback: bool
+    memory: Memory
+    proof: Proof
+    timing: Timing
+    closest: float

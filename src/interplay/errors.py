@@ -1,0 +1,100 @@
+"""Errors with one root class: every message says what, what was given, what was expected, and the nearest valid name."""
+
+from __future__ import annotations
+
+import difflib
+import math
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+
+class InterplayError(Exception):
+    """Root of every error that Interplay raises on purpose."""
+
+
+class InputError(InterplayError, ValueError):
+    """A value given by the user (parameter, option, file) cannot be used."""
+
+
+class UnknownNameError(InputError, KeyError):
+    """A name that does not exist in the scene, the registry or a file."""
+
+    def __str__(self) -> str:
+        """Return the plain message (KeyError would quote it)."""
+        return str(self.args[0])
+
+
+class SceneError(InterplayError):
+    """A scene cannot be composed, compiled or posed as asked."""
+
+
+class ContactError(InterplayError):
+    """A contact cannot be made: surfaces are apart, do not overlap, face the wrong way or move too fast."""
+
+
+class StateError(InterplayError):
+    """A state is not finite or does not fit the scene; ``dump`` is the file with which it can be replayed."""
+
+    def __init__(self, message: str, dump: str | None = None):
+        """Keep the path of the dumped state beside the message."""
+        super().__init__(message + (f"; the state was written to {dump}" if dump else ""))
+        self.dump = dump
+
+
+class SolverError(InterplayError):
+    """No solver found a usable solution, not even with every relaxable row relaxed."""
+
+
+def unknown_name(what: str, got: object, valid: Iterable[str]) -> UnknownNameError:
+    """Return an error for a name that is not among the valid ones, with the nearest of them."""
+    options = sorted(str(v) for v in valid)
+    near = difflib.get_close_matches(str(got), options, n=1, cutoff=0.4)
+    hint = f"; did you mean {near[0]!r}?" if near else ""
+    shown = ", ".join(options[:12]) + (f", … ({len(options)} in all)" if len(options) > 12 else "")
+    return UnknownNameError(f"unknown {what} {got!r}{hint} Available: {shown or 'none'}.")
+
+
+def pick(what: str, name: Any, options: dict[str, Any]) -> Any:
+    """Return ``options[name]``, or raise an error that names the nearest option."""
+    if not isinstance(name, str) or name not in options:
+        raise unknown_name(what, name, options)
+    return options[name]
+
+
+def number(what: str, value: Any, low: float = -math.inf, high: float = math.inf, unit: str = "") -> float:
+    """Return ``value`` as a finite float inside [low, high], or raise an error that names the quantity."""
+    unit = f" {unit}" if unit else ""
+    if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
+        raise InputError(f"{what}: expected a number{unit}, got {value!r}")
+    value = float(value)
+    if not math.isfinite(value):
+        raise InputError(f"{what}: expected a finite number{unit}, got {value!r}")
+    if not low <= value <= high:
+        raise InputError(f"{what}: expected a value in [{low:g}, {high:g}]{unit}, got {value:g}")
+    return value
+
+
+def vector(what: str, value: Any, size: int | tuple[int, ...]) -> np.ndarray:
+    """Return ``value`` as a finite float array of the given size(s), or raise an error that names the quantity."""
+    sizes = (size,) if isinstance(size, int) else size
+    expected = " or ".join(str(s) for s in sizes)
+    try:
+        array = np.array(value, dtype=float).reshape(-1)
+    except (TypeError, ValueError):
+        raise InputError(f"{what}: expected {expected} numbers, got {value!r}") from None
+    if array.size not in sizes:
+        raise InputError(f"{what}: expected {expected} numbers, got {array.size} ({value!r})")
+    if not np.isfinite(array).all():
+        raise InputError(f"{what}: expected finite numbers, got {value!r}")
+    return array
+
+
+def quaternion(what: str, value: Any) -> np.ndarray:
+    """Return ``value`` as a unit quaternion (w, x, y, z), or raise an error that names the quantity."""
+    q = vector(what, value, 4)
+    norm = float(np.linalg.norm(q))
+    if norm < 1e-9:
+        raise InputError(f"{what}: expected a quaternion (w, x, y, z), got one of zero length")
+    return q / norm

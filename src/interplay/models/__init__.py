@@ -1,0 +1,1 @@
+"""Bodies that can be placed into a scene: characters, objects, mechanisms, environment."""

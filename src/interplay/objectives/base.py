@@ -1,0 +1,87 @@
+"""The base of every objective: w‖ẍ − ẍ^d‖² with ẍ^d = −k(x − x_ref) − 2√k(ẋ − ẋ_ref) + ẍ_ref, (32)-(34)."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from interplay.constraints.contact import smooth
+from interplay.errors import number
+from interplay.scene.kinematics import Kinematics
+from interplay.scene.scene import Scene
+
+_ids = itertools.count()
+
+
+class Feature(NamedTuple):
+    """A feature at one state, over the objective's DOFs: x ⊖ x_ref, ẋ − ẋ_ref, Jacobian (k, n), J̇q̇ − ẍ_ref."""
+
+    error: np.ndarray
+    velocity: np.ndarray
+    jacobian: np.ndarray
+    bias: np.ndarray
+
+
+class Objective:
+    """Subclasses say which DOFs a feature moves with (``bind``) and what it is at a state (``feature``)."""
+
+    dofs: np.ndarray
+    """DOFs the feature depends on, ascending; set by ``bind``."""
+    dim: int
+    """Number of rows of the feature; set by ``bind``."""
+    diagonal: ClassVar[bool] = False
+    """Whether the feature selects single DOFs, so that its cost is diagonal (``Cost.add_diagonal``)."""
+
+    def __init__(self, weight: float, stiffness: float, damping: float | None = None, max_speed: float | None = None, name: str | None = None):
+        """Take weight w, stiffness k [1/s²], damping [1/s] (2√k if not given) and the speed [feature/s] the pull is limited to."""
+        kind = type(self).__name__
+        self.weight = number(f"{kind} weight", weight, 0, 1e9)
+        self.stiffness = number(f"{kind} stiffness", stiffness, 0, 1e6, "1/s²")
+        self.damping = 2.0 * np.sqrt(self.stiffness) if damping is None else number(f"{kind} damping", damping, 0, 1e6, "1/s")
+        self.max_speed = np.inf if max_speed is None else number(f"{kind} max_speed", max_speed, 1e-6)
+        self.name = name or f"{kind.lower()}{next(_ids)}"
+        self.fade: tuple[float, float, bool] | None = None
+        self._bound: Scene | None = None
+
+    def bind(self, scene: Scene) -> None:
+        """Find ids and DOFs in a scene; called once before the first step."""
+        raise TypeError(f"{type(self).__name__} does not define bind()")
+
+    def feature(self, terms: Kinematics, time: float) -> Feature:
+        """Return the feature at the present state."""
+        raise TypeError(f"{type(self).__name__} does not define feature()")
+
+    def attach(self, scene: Scene) -> None:
+        """Bind to a scene if not bound to it yet."""
+        if self._bound is not scene:
+            self.bind(scene)
+            self._bound = scene
+
+    def level(self, time: float) -> float:
+        """Return the part of the weight in force at a time: phases fade their objectives in and out."""
+        if self.fade is None:
+            return 1.0
+        begin, seconds, rising = self.fade
+        s = smooth((time - begin) / seconds) if seconds > 0 else 1.0
+        return s if rising else 1.0 - s
+
+    def pull(self, error: np.ndarray) -> np.ndarray:
+        """Return k(x − x_ref), limited so that the feature approaches no faster than ``max_speed``."""
+        if self.max_speed < np.inf:
+            size = float(np.sqrt(error @ error))
+            longest = self.max_speed * self.damping / self.stiffness if self.stiffness else np.inf
+            if size > longest:
+                return (self.stiffness * longest / size) * error
+        return self.stiffness * error
+
+    def add_to(self, terms: Kinematics, time: float, cost: Any) -> None:
+        """Add this objective's quadratic cost; ``cost`` is the controller's :class:`interplay.control.cost.Cost`."""
+        x = self.feature(terms, time)
+        rate = x.bias + self.pull(x.error) + self.damping * x.velocity
+        cost.add(self, self.weight * self.level(time), x.jacobian, rate)
+
+    def error(self, terms: Kinematics, time: float) -> np.ndarray:
+        """Return x ⊖ x_ref at the present state."""
+        return self.feature(terms, time).error

@@ -1,0 +1,85 @@
+"""Centre of mass of one model, or of a group moving together: the objective that makes a group cooperate."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numba
+import numpy as np
+
+from interplay.objectives.base import Feature, Objective
+from interplay.objectives.reference import Reference, as_reference
+from interplay.scene.kinematics import Kinematics, point_column, point_motion
+from interplay.scene.scene import Scene
+
+
+class Com(Objective):
+    """Centre of mass [m] of the named models together; by default it stays where it is in the initial state.
+
+    ``axes`` picks world axes: ``"xyz"``, or ``"xy"`` for its ground projection.
+    """
+
+    def __init__(self, *models: str, reference: Any = None, axes: str = "xyz", weight: float = 100.0, stiffness: float = 20.0,
+                 max_speed: float | None = 0.5, name: str | None = None):
+        """Take one model or a group."""
+        super().__init__(weight, stiffness, max_speed=max_speed, name=name)
+        self.models, self._given = models, reference
+        self.axes = _axes(axes)
+
+    def bind(self, scene: Scene) -> None:
+        """Collect the group's trees."""
+        trees = sorted({t for name in (self.models or scene.names) for t in (scene.trees(name) if scene.kind(name) != "environment" else ())})
+        terms = scene.kinematics()
+        self.dofs = np.concatenate([terms.tree_dofs(t) for t in trees])
+        m = scene.model
+        self._bodies = np.concatenate([np.arange(m.tree_bodyadr[t], m.tree_bodyadr[t] + m.tree_bodynum[t]) for t in trees]).astype(np.int64)
+        self._dof_body = m.dof_bodyid[self.dofs].astype(np.int64)
+        self.dim = len(self.axes)
+        self.reference: Reference = as_reference("Com reference", self.position(terms)[self.axes] if self._given is None else self._given, self.dim)
+
+    def position(self, terms: Kinematics) -> np.ndarray:
+        """Return the centre of mass (3,) [m]."""
+        mass = terms.body_mass[self._bodies]
+        return mass @ terms.xipos[self._bodies] / mass.sum()
+
+    def feature(self, terms: Kinematics, time: float) -> Feature:
+        """Return position, velocity, Jacobian and bias of the group's COM."""
+        jac, motion = np.empty((3, len(self.dofs))), np.zeros((3, 3))
+        _com(terms.body_mass, terms.xipos, terms.cvel, terms.bias_acc, terms.subtree_com, terms.root, terms.crb, terms.cdof, self._bodies, self.dofs,
+             self._dof_body, jac, motion)
+        value, velocity, acceleration = self.reference.at(time)
+        a = self.axes
+        return Feature(motion[0, a] - value, motion[1, a] - velocity, jac[a], motion[2, a] - acceleration)
+
+
+def _axes(axes: Sequence[str]) -> np.ndarray:
+    from interplay.errors import InputError
+
+    if not axes or any(a not in "xyz" for a in axes):
+        raise InputError(f"axes: expected some of 'xyz', got {axes!r}")
+    return np.array(["xyz".index(a) for a in axes])
+
+
+@numba.njit(cache=True)
+def _com(body_mass, xipos, cvel, bias_acc, com, root, crb, cdof, bodies, dofs, dof_body, jac, motion):
+    total = 0.0
+    point = np.empty((2, 6))
+    for b in bodies:
+        m = body_mass[b]
+        total += m
+        point_motion(cvel[b], bias_acc[b], xipos[b] - com[root[b]], point)
+        for i in range(3):
+            motion[0, i] += m * xipos[b, i]
+            motion[1, i] += m * point[0, i]
+            motion[2, i] += m * point[1, i]
+    motion /= total
+    column, r = np.empty(6), np.empty(3)
+    for k in range(dofs.shape[0]):
+        # The subtree below a DOF moves with it: composite inertia holds its mass and mass·offset.
+        c = crb[dof_body[k]]
+        for i in range(3):
+            r[i] = c[6 + i] / c[9]
+        point_column(cdof[dofs[k]], r, column)
+        for i in range(3):
+            jac[i, k] = c[9] / total * column[i]

@@ -1,0 +1,73 @@
+"""Rest posture: every scalar joint of one or more models near its reference, the low-weight background."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import mujoco
+import numpy as np
+
+from interplay.errors import number
+from interplay.objectives.base import Feature, Objective
+from interplay.objectives.reference import Reference, as_reference
+from interplay.scene.kinematics import Kinematics
+from interplay.scene.scene import Scene
+
+
+class Posture(Objective):
+    """Joint angles of models near a reference; by default the scene's initial posture.
+
+    ``weights`` multiplies single joints (``{"left_knee_flexion": 2}``); ``values`` changes single reference angles [rad].
+    A free base is not part of a posture.
+    """
+
+    diagonal: ClassVar[bool] = True
+
+    def __init__(self, *models: str, weight: float = 0.1, stiffness: float = 20.0, reference: Any = None, values: Mapping[str, float] | None = None,
+                 weights: Mapping[str, float] | None = None, max_speed: float | None = None, name: str | None = None):
+        """Take the models (none: all of the scene that have motors)."""
+        super().__init__(weight, stiffness, max_speed=max_speed, name=name)
+        self.models, self._given, self._values, self._weights = models, reference, dict(values or {}), dict(weights or {})
+
+    def bind(self, scene: Scene) -> None:
+        """Collect the scalar joints."""
+        m = scene.model
+        powered = [s.name for s in scene.subsystems if len(s.actuated)]
+        trees = [t for name in (self.models or dict.fromkeys(powered)) for t in scene.trees(name)]
+        scalar = {int(mujoco.mjtJoint.mjJNT_HINGE), int(mujoco.mjtJoint.mjJNT_SLIDE)}
+        joints = [j for j in range(m.njnt) if m.jnt_type[j] in scalar and int(m.dof_treeid[m.jnt_dofadr[j]]) in trees]
+        self.dofs, self._adr = m.jnt_dofadr[joints].astype(np.int64), m.jnt_qposadr[joints].astype(np.int64)
+        self.dim = len(joints)
+        self._names = [m.joint(j).name for j in joints]
+        self.row_weights = np.ones(self.dim)
+        start = scene.qpos[self._adr]
+        for target, changes in ((start, self._values), (self.row_weights, self._weights)):
+            for key, value in changes.items():
+                for k in self._rows(scene, key):
+                    target[k] = number(f"posture of {key!r}", value)
+        self.reference: Reference = as_reference("posture", start if self._given is None else self._given, self.dim)
+
+    def _rows(self, scene: Scene, joint: str) -> list[int]:
+        """Return the rows a joint name stands for: ``alice/neck_flexion``, or ``neck_flexion`` of every model."""
+        rows = [k for k, name in enumerate(self._names) if joint in (name, name.split("/", 1)[-1])]
+        if not rows:
+            scene.joint(joint)
+        return rows
+
+    def _error(self, terms: Kinematics, time: float) -> tuple[np.ndarray, np.ndarray, np.ndarray | float]:
+        value, velocity, acceleration = self.reference.at(time)
+        return terms.qpos[self._adr] - value, terms.qvel[self.dofs] - velocity, acceleration
+
+    def feature(self, terms: Kinematics, time: float) -> Feature:
+        """Return joint errors; the Jacobian is a selection."""
+        error, velocity, acceleration = self._error(terms, time)
+        return Feature(error, velocity, np.eye(self.dim), np.zeros(self.dim) - acceleration)
+
+    def add_to(self, terms: Kinematics, time: float, cost: Any) -> None:
+        """Add a diagonal cost."""
+        error, velocity, acceleration = self._error(terms, time)
+        pull = self.stiffness * error
+        if self.max_speed < np.inf:
+            pull = np.clip(pull, -self.damping * self.max_speed, self.damping * self.max_speed)
+        cost.add_diagonal(self.dofs, self.weight * self.level(time) * self.row_weights, pull + self.damping * velocity - acceleration)

@@ -1,0 +1,83 @@
+"""References: the value a feature should have at a time, with its feed-forward velocity and acceleration."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, Protocol, runtime_checkable
+
+import numpy as np
+
+from interplay.errors import InputError, number, vector
+
+
+class Sample(NamedTuple):
+    """Reference value, velocity and acceleration at one time."""
+
+    value: np.ndarray
+    velocity: np.ndarray | float = 0.0
+    acceleration: np.ndarray | float = 0.0
+
+
+@runtime_checkable
+class Reference(Protocol):
+    """Anything that can be sampled at a time [s]."""
+
+    def at(self, time: float) -> Sample:
+        """Return the sample at a time."""
+        ...
+
+
+class Constant:
+    """A fixed value."""
+
+    def __init__(self, value: np.ndarray):
+        """Keep the value."""
+        self._sample = Sample(value)
+
+    def at(self, time: float) -> Sample:
+        """Return the value, at rest."""
+        return self._sample
+
+
+class MinimumJerk:
+    """From one value to another along a straight line in minimum-jerk time, at rest before and after."""
+
+    def __init__(self, start: Any, end: Any, begin: float, seconds: float):
+        """Take both values, the time it begins and how long it takes [s]."""
+        self.start, self.end = np.atleast_1d(np.asarray(start, float)), np.atleast_1d(np.asarray(end, float))
+        self.begin, self.seconds = number("begin", begin), number("seconds", seconds, 1e-3)
+
+    def at(self, time: float) -> Sample:
+        """Return the sample at a time."""
+        T, s = self.seconds, min(max((time - self.begin) / self.seconds, 0.0), 1.0)
+        way = self.end - self.start
+        return Sample(self.start + s**3 * (10 - 15 * s + 6 * s * s) * way, s * s * (30 - 60 * s + 30 * s * s) / T * way,
+                      s * (60 - 180 * s + 120 * s * s) / T**2 * way)
+
+
+class Path:
+    """A function of time that returns a value, or (value, velocity, acceleration)."""
+
+    def __init__(self, function: Callable[[float], Any]):
+        """Keep the function."""
+        self._function = function
+
+    def at(self, time: float) -> Sample:
+        """Return what the function gives; plain values are differentiated numerically over 1 ms."""
+        given = self._function(time)
+        if isinstance(given, Sample):
+            return given
+        h = 1e-3
+        before, now, after = (np.atleast_1d(np.asarray(self._function(t) if t != time else given, float)) for t in (time - h, time, time + h))
+        return Sample(now, (after - before) / (2 * h), (after - 2 * now + before) / h**2)
+
+
+def as_reference(what: str, given: Any, size: int | tuple[int, ...]) -> Reference:
+    """Return a reference from numbers, a function of time, or a reference."""
+    if isinstance(given, Reference):
+        return given
+    if callable(given):
+        return Path(given)
+    if given is None:
+        raise InputError(f"{what}: expected a reference value, got None")
+    return Constant(vector(what, given, size))

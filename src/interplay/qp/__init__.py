@@ -1,0 +1,1 @@
+"""The quadratic program: layout of its variables and rows, fixed sparsity patterns, solvers, relaxation of conflicts."""

@@ -1,0 +1,109 @@
+"""One small interface over the QP solvers; each keeps its factorisation's pattern between problems of one pattern."""
+
+from __future__ import annotations
+
+import time
+from typing import NamedTuple, Protocol
+
+import numpy as np
+import piqp
+from scipy import sparse
+
+from interplay.errors import pick
+from interplay.qp.problem import QP
+
+
+class QPSolution(NamedTuple):
+    """A solution with its own proof."""
+
+    x: np.ndarray
+    solved: bool
+    status: str
+    iterations: int
+    primal_residual: float
+    dual_residual: float
+    gap: float
+    seconds: float
+
+
+class QPSolver(Protocol):
+    """What a solver offers: ``solve`` never raises on a hard problem, it says so in the status."""
+
+    name: str
+
+    def solve(self, qp: QP) -> QPSolution:
+        """Solve one problem."""
+        ...
+
+
+class Piqp:
+    """PIQP, sparse: a proximal interior point method, robust against redundant rows and detecting infeasibility."""
+
+    name = "piqp"
+
+    def __init__(self, tolerance: float = 1e-9, max_iterations: int = 120):
+        """Take the absolute and relative tolerance of the residuals."""
+        self._tolerance, self._max_iterations = tolerance, max_iterations
+        self._solver = piqp.SparseSolver()
+        self._pattern: object = None
+
+    def solve(self, qp: QP) -> QPSolution:
+        """Solve one problem; the first of a pattern is factorised symbolically."""
+        start = time.perf_counter()
+        if qp.pattern is None or qp.pattern is not self._pattern:
+            self._solver = solver = piqp.SparseSolver()
+            s = solver.settings
+            s.eps_abs = s.eps_rel = self._tolerance
+            s.eps_duality_gap_abs = s.eps_duality_gap_rel = self._tolerance * 10
+            s.max_iter = self._max_iterations
+            solver.setup(qp.P, qp.c, qp.A, qp.b, qp.G, qp.h_l, qp.h_u, qp.x_l, qp.x_u)
+            self._pattern = qp.pattern
+        else:
+            solver = self._solver
+            solver.update(qp.P, qp.c, qp.A, qp.b, qp.G, qp.h_l, qp.h_u, qp.x_l, qp.x_u)
+        status = solver.solve()
+        info = solver.result.info
+        x = np.array(solver.result.x)
+        solved = status == piqp.PIQP_SOLVED and bool(np.isfinite(x).all())
+        return QPSolution(x, solved, str(status).rsplit("_", 1)[-1].lower(), int(info.iter), float(info.primal_res), float(info.dual_res),
+                          float(info.duality_gap), time.perf_counter() - start)
+
+
+class ProxQP:
+    """ProxQP, sparse, cold-started: for comparison."""
+
+    name = "proxqp"
+
+    def __init__(self, tolerance: float = 1e-8, max_iterations: int = 2000):
+        """Take the absolute tolerance of the residuals."""
+        self._tolerance, self._max_iterations = tolerance, max_iterations
+
+    def solve(self, qp: QP) -> QPSolution:
+        """Solve one problem. Bounds become rows; crossed bounds are refused here, because ProxQP reports them as solved."""
+        from proxsuite import proxqp
+
+        start = time.perf_counter()
+        n = len(qp.c)
+        bounded = np.flatnonzero(np.isfinite(qp.x_l) | np.isfinite(qp.x_u))
+        rows = sparse.csc_matrix(sparse.vstack([qp.G, sparse.eye(n, format="csr")[bounded]]))
+        low, high = np.concatenate([qp.h_l, qp.x_l[bounded]]), np.concatenate([qp.h_u, qp.x_u[bounded]])
+        if (low > high).any():
+            return QPSolution(np.zeros(n), False, "infeasible", 0, np.inf, np.inf, np.inf, time.perf_counter() - start)
+        full = sparse.csc_matrix(qp.P + sparse.triu(qp.P, 1).T)
+        solver = proxqp.sparse.QP(n, qp.A.shape[0], rows.shape[0])
+        solver.settings.eps_abs, solver.settings.eps_rel = self._tolerance, 0.0
+        solver.settings.max_iter = self._max_iterations
+        solver.init(full, qp.c, qp.A, qp.b, rows, np.maximum(low, -1e20), np.minimum(high, 1e20))
+        solver.solve()
+        info, x = solver.results.info, np.array(solver.results.x)
+        solved = "SOLVED" in str(info.status) and bool(np.isfinite(x).all()) and qp.violation(x) < 1e3 * self._tolerance
+        return QPSolution(x, solved, str(info.status).rsplit("_", 1)[-1].lower(), int(info.iter), float(info.pri_res), float(info.dua_res),
+                          float(info.duality_gap), time.perf_counter() - start)
+
+
+SOLVERS = {"piqp": Piqp, "proxqp": ProxQP}
+
+
+def make_solver(name: str) -> QPSolver:
+    """Return a new solver by name."""
+    return pick("solver", name, SOLVERS)()

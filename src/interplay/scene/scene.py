@@ -1,0 +1,285 @@
+"""Composition: models placed under name prefixes, compiled into one MuJoCo model from the XML that is saved."""
+
+from __future__ import annotations
+
+import colorsys
+import copy
+import warnings
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import mujoco
+import numpy as np
+
+from interplay.errors import InputError, SceneError, number, pick, quaternion, unknown_name, vector
+from interplay.models.base import Model, patch
+from interplay.scene.kinematics import Kinematics
+from interplay.scene.posing import solve_reach
+
+GROUND = "ground"
+"""The contact surface of the ground."""
+
+_GROUND_HALF = 50.0
+
+
+class Subsystem(NamedTuple):
+    """One kinematic tree: the placed model it belongs to, tree index, DOFs, actuated DOFs and bodies."""
+
+    name: str
+    tree: int
+    dofs: np.ndarray
+    actuated: np.ndarray
+    bodies: np.ndarray
+
+
+class Scene:
+    """What stands there. Add models, pose them, then give the scene to a :class:`interplay.Simulation`."""
+
+    def __init__(self, gravity: float = 9.81, ground: bool = True):
+        """Start with an empty ground (z = 0) under gravity [m/s²]."""
+        self.gravity = number("gravity", gravity, 0, 100, "m/s²")
+        self._ground = bool(ground)
+        self._placed: dict[str, tuple[Model, np.ndarray, np.ndarray]] = {}
+        self._roots: dict[str, str] = {}
+        self._postures: dict[str, dict[str, float]] = {}
+        self._model: mujoco.MjModel | None = None
+        self._xml = ""
+        self._qpos: np.ndarray | None = None
+
+    # -- composition ---------------------------------------------------------------------------------------------------
+
+    def add(self, model: Model, name: str, pos: Sequence[float] = (0.0, 0.0, 0.0), yaw: float = 0.0,
+            quat: Sequence[float] | None = None, posture: Mapping[str, float] | None = None) -> Scene:
+        """Place a model under a name.
+
+        Args:
+            model: any model; the same one may be placed often.
+            name: its prefix in the scene: ``alice`` gives ``alice/left_sole``.
+            pos: (x, y) or (x, y, z) [m] of the spot it stands on; z = 0 is the ground.
+            yaw: heading [rad] about z; models face +x.
+            quat: orientation (w, x, y, z) instead of ``yaw``.
+            posture: joint values [rad, m] that differ from the model's own posture.
+        """
+        if not isinstance(model, Model):
+            raise InputError(f"scene.add: expected a model such as ip.Humanoid(), got {model!r}")
+        if not isinstance(name, str) or not name or not name.replace("_", "").isalnum():
+            raise InputError(f"scene.add: a name needs letters, digits or _, got {name!r}")
+        if name in self._placed or name in (GROUND, "world"):
+            raise InputError(f"scene.add: the name {name!r} is taken")
+        place = np.zeros(3)
+        given = vector(f"position of {name!r}", pos, (2, 3))
+        place[: given.size] = given
+        place[2] += model.placement_height
+        angle = number(f"yaw of {name!r}", yaw, unit="rad")
+        turn = quaternion(f"quat of {name!r}", quat) if quat is not None else np.array([np.cos(angle / 2), 0, 0, np.sin(angle / 2)])
+        spec = model.build()
+        joints, known = dict(model.posture), [joint.name for joint in spec.joints]
+        for joint, value in (posture or {}).items():
+            if joint not in known:
+                raise unknown_name(f"joint of {name!r}", joint, known)
+            joints[joint] = number(f"posture of {name}/{joint}", value)
+        self._placed[name] = (model, place, turn)
+        self._roots[name] = spec.worldbody.first_body().name
+        self._postures[name] = joints
+        self._model = self._qpos = None
+        return self
+
+    def _compile(self) -> mujoco.MjModel:
+        spec = mujoco.MjSpec()
+        spec.compiler.degree = False
+        spec.nuser_jnt = 1
+        spec.option.gravity = [0, 0, -self.gravity]
+        spec.option.ccd_tolerance, spec.option.ccd_iterations = 1e-9, 200
+        # A NaN must raise, not silently start the scene anew.
+        spec.option.disableflags |= mujoco.mjtDisableBit.mjDSBL_AUTORESET
+        _stage(spec, self._ground)
+        tint = 0
+        for name, (model, place, turn) in self._placed.items():
+            model = copy.copy(model)
+            if model.kind == "character" and getattr(model, "color", 0) is None:
+                model.color = _tint(tint)  # type: ignore[attr-defined]
+                tint += 1
+            child = model.build()
+            body = spec.worldbody.add_frame(pos=place.tolist(), quat=turn.tolist()).attach_body(child.worldbody.first_body(), f"{name}/", "")
+            if model.floating and not body.joints:
+                body.add_freejoint(name=f"{name}/free")
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("error", UserWarning)
+                spec.compile()
+            self._xml = spec.to_xml()
+            return mujoco.MjModel.from_xml_string(self._xml)
+        except (ValueError, UserWarning) as error:
+            raise SceneError(f"the scene does not compile: {error}") from None
+
+    @property
+    def model(self) -> mujoco.MjModel:
+        """The compiled model: the one that ``save`` writes."""
+        if self._model is None:
+            if not self._placed:
+                raise SceneError("the scene is empty: add a model first")
+            self._model = self._compile()
+            self._check_supported(self._model)
+        return self._model
+
+    @staticmethod
+    def _check_supported(m: mujoco.MjModel) -> None:
+        """Refuse what is in none of the terms of the equation of motion."""
+        if m.nv == 0:
+            raise SceneError("nothing in the scene can move: add a character, an object or a mechanism")
+        if m.neq or m.ntendon or (m.dof_frictionloss > 0).any():
+            raise SceneError("equality constraints, tendons and frictionloss are not part of the equation of motion: remove them from the model")
+
+    def save(self, path: str | Path) -> Path:
+        """Write the scene as MJCF and return its path."""
+        _ = self.model
+        path = Path(path)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(self._xml)
+        return path
+
+    # -- names ---------------------------------------------------------------------------------------------------------
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the placed models, in the order of placing."""
+        return list(self._placed)
+
+    def kind(self, name: str) -> str:
+        """Return the kind of a placed model: character, object, mechanism or environment."""
+        return pick("model", name, self._placed)[0].kind
+
+    def body(self, name: str) -> int:
+        """Return the id of a body; a model's own name stands for its root body."""
+        if name in self._placed:
+            name = f"{name}/{self._roots[name]}"
+        return self._id(mujoco.mjtObj.mjOBJ_BODY, "body", name)
+
+    def site(self, name: str) -> int:
+        """Return the id of a contact surface or other site."""
+        return self._id(mujoco.mjtObj.mjOBJ_SITE, "surface", name)
+
+    def joint(self, name: str) -> int:
+        """Return the id of a joint."""
+        return self._id(mujoco.mjtObj.mjOBJ_JOINT, "joint", name)
+
+    def geom(self, name: str) -> int:
+        """Return the id of a geom."""
+        return self._id(mujoco.mjtObj.mjOBJ_GEOM, "shape", name)
+
+    def _id(self, kind: mujoco.mjtObj, what: str, name: str) -> int:
+        m = self.model
+        found = mujoco.mj_name2id(m, kind, name) if isinstance(name, str) else -1
+        if found < 0:
+            count = {mujoco.mjtObj.mjOBJ_BODY: m.nbody, mujoco.mjtObj.mjOBJ_SITE: m.nsite, mujoco.mjtObj.mjOBJ_JOINT: m.njnt,
+                     mujoco.mjtObj.mjOBJ_GEOM: m.ngeom}[kind]
+            raise unknown_name(what, name, [mujoco.mj_id2name(m, kind, k) or "" for k in range(count)])
+        return found
+
+    @property
+    def subsystems(self) -> list[Subsystem]:
+        """The kinematic trees of the scene, with the placed model each belongs to."""
+        m = self.model
+        powered = set(m.jnt_dofadr[m.actuator_trnid[m.actuator_trntype == mujoco.mjtTrn.mjTRN_JOINT, 0]].tolist())
+        out = []
+        for tree in range(m.ntree):
+            dofs = np.arange(m.tree_dofadr[tree], m.tree_dofadr[tree] + m.tree_dofnum[tree])
+            bodies = np.arange(m.tree_bodyadr[tree], m.tree_bodyadr[tree] + m.tree_bodynum[tree])
+            name = m.body(int(bodies[0])).name.split("/")[0]
+            out.append(Subsystem(name, tree, dofs, np.array([d for d in dofs.tolist() if d in powered], int), bodies))
+        return out
+
+    def trees(self, name: str) -> list[int]:
+        """Return the kinematic trees of a placed model."""
+        pick("model", name, self._placed)
+        found = [s.tree for s in self.subsystems if s.name == name]
+        if not found:
+            raise InputError(f"{name!r} has no moving part: expected a character, an object or a mechanism")
+        return found
+
+    # -- initial state -------------------------------------------------------------------------------------------------
+
+    @property
+    def qpos(self) -> np.ndarray:
+        """Initial configuration (nq,): placed, postured, posed."""
+        if self._qpos is None:
+            m = self.model
+            q = m.qpos0.copy()
+            for name, joints in self._postures.items():
+                for joint, value in joints.items():
+                    q[m.jnt_qposadr[self.joint(f"{name}/{joint}")]] = value
+            self._qpos = q
+        return self._qpos.copy()
+
+    def pose(self, name: str, joints: Mapping[str, float]) -> Scene:
+        """Set joint values [rad, m] of a placed model's initial posture."""
+        pick("model", name, self._placed)
+        q, m = self.qpos, self.model
+        for joint, value in joints.items():
+            index = self.joint(f"{name}/{joint}")
+            value = number(f"posture of {name}/{joint}", value)
+            if m.jnt_limited[index]:
+                value = number(f"posture of {name}/{joint}", value, *m.jnt_range[index])
+            q[m.jnt_qposadr[index]] = value
+        self._qpos = q
+        return self
+
+    def move(self, name: str, pos: Sequence[float], quat: Sequence[float] | None = None) -> Scene:
+        """Put the root frame of a floating model at a position [m] (and orientation wxyz) in the initial state."""
+        q, m = self.qpos, self.model
+        joint = int(m.body_jntadr[self.body(name)])
+        if joint < 0 or m.jnt_type[joint] != mujoco.mjtJoint.mjJNT_FREE:
+            raise InputError(f"{name!r} is not floating: expected a character or an object")
+        adr = int(m.jnt_qposadr[joint])
+        q[adr : adr + 3] = vector(f"position of {name!r}", pos, 3)
+        if quat is not None:
+            q[adr + 3 : adr + 7] = quaternion(f"quat of {name!r}", quat)
+        self._qpos = q
+        return self
+
+    def reach(self, surface: str, target: str | Sequence[float], *more: tuple[str, str | Sequence[float]],
+              keep: Sequence[str] | None = None, balance: bool = True) -> Scene:
+        """Pose by inverse kinematics so that a surface meets another one, or its centre a point.
+
+        ``scene.reach("alice/right_grip", "door/knob_grip")`` moves alice alone: her other soles stay where they touch, her
+        centre of mass stays above them (``balance``), her posture changes as little as it can. Patches meet face to face,
+        grips along their axes. ``more`` pairs are met at the same time; ``keep`` names surfaces that must not move (by
+        default her soles).
+        """
+        self._qpos = solve_reach(self, [(surface, target), *more], keep, balance)
+        return self
+
+    def kinematics(self) -> Kinematics:
+        """Return new terms of this scene at its initial state, at rest."""
+        terms = Kinematics(self.model)
+        terms.update(self.qpos, np.zeros(self.model.nv))
+        return terms
+
+
+def _tint(index: int) -> np.ndarray:
+    """Return the colour of the k-th character: hues spread by the golden angle, calm and distinct."""
+    return np.array(colorsys.hls_to_rgb((0.59 + 0.38197 * index) % 1.0, 0.56, 0.42))
+
+
+def _stage(spec: mujoco.MjSpec, ground: bool) -> None:
+    """Add sky, light and ground."""
+    spec.visual.headlight.ambient = [0.42, 0.42, 0.42]
+    spec.visual.headlight.diffuse = [0.38, 0.38, 0.38]
+    spec.visual.headlight.specular = [0.1, 0.1, 0.1]
+    spec.visual.global_.offwidth, spec.visual.global_.offheight = 1920, 1080
+    spec.visual.quality.shadowsize = 2048
+    spec.visual.map.fogstart, spec.visual.map.fogend = 12, 40
+    sky = spec.add_texture(name="sky", type=mujoco.mjtTexture.mjTEXTURE_SKYBOX, builtin=mujoco.mjtBuiltin.mjBUILTIN_GRADIENT, width=256, height=256)
+    sky.rgb1, sky.rgb2 = [0.90, 0.93, 0.97], [0.66, 0.74, 0.84]
+    tiles = spec.add_texture(name="tiles", type=mujoco.mjtTexture.mjTEXTURE_2D, builtin=mujoco.mjtBuiltin.mjBUILTIN_CHECKER, width=256, height=256)
+    tiles.rgb1, tiles.rgb2 = [0.84, 0.86, 0.88], [0.80, 0.82, 0.845]
+    floor = spec.add_material(name="floor", texrepeat=[1, 1], texuniform=True, reflectance=0.0)
+    textures = list(floor.textures)
+    textures[mujoco.mjtTextureRole.mjTEXROLE_RGB] = "tiles"
+    floor.textures = textures
+    spec.worldbody.add_light(name="key", pos=[2, -3, 6], dir=[-0.35, 0.45, -1], type=mujoco.mjtLightType.mjLIGHT_DIRECTIONAL, diffuse=[0.45, 0.45, 0.43],
+                             castshadow=True)
+    if ground:
+        spec.worldbody.add_geom(name=GROUND, type=mujoco.mjtGeom.mjGEOM_PLANE, size=[_GROUND_HALF, _GROUND_HALF, 0.1], material="floor")
+        patch(spec.worldbody, GROUND, (0, 0, 0), (0, 0, 1), (_GROUND_HALF, _GROUND_HALF))
