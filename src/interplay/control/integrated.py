@@ -33,6 +33,7 @@ class IntegratedController:
         self.contacts: tuple[Contact, ...] = ()
         self.objectives: list[Objective] = []
         self.collisions = CollisionSet(scene)
+        self._at: State | None = None
         self._assembly: Assembly | None = None
         self._key: tuple = ()
         self._slots: Slots = {}
@@ -45,10 +46,17 @@ class IntegratedController:
         nv = self.scene.model.nv
         return State(0.0, self.scene.qpos, np.zeros(nv), np.zeros(nv), Memory(np.zeros((2, len(self.limits.dof))), {}))
 
+    def at(self, state: State) -> Kinematics:
+        """Return the terms at a state; a state is never changed, so the same one is computed once."""
+        if state is not self._at:
+            check_state(self.scene.model, state)
+            self.terms.update(state.qpos, state.qvel)
+            self._at = state
+        return self.terms
+
     def refresh(self) -> None:
-        """Read limits and masses anew after the model was changed."""
-        self.limits = JointLimits.of(self.scene.model)
-        self._key = ()
+        """Compute everything anew after the model itself was changed (a mass)."""
+        self._at = None
 
     def solve(self, state: State) -> Solution:
         """Return the solution at a state. An infeasible program is relaxed in a fixed order; what gave way is named."""
@@ -78,9 +86,7 @@ class IntegratedController:
     # -- parts of a step -----------------------------------------------------------------------------------------------
 
     def _program(self, state: State, begin: float) -> tuple[QP, Assembly, Memory, list[PairRow], float]:
-        check_state(self.scene.model, state)
-        terms = self.terms
-        terms.update(state.qpos, state.qvel)
+        terms = self.at(state)
         modelled = clock.perf_counter()
         if self._pairs_version != self.collisions.version:
             self._pairs = CollisionRows(terms, self.collisions.pairs)

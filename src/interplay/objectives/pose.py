@@ -211,9 +211,9 @@ def pose_value(pos: Any, quat: Any = (1, 0, 0, 0)) -> np.ndarray:
 class PosePath:
     """A pose that moves from one to another in minimum-jerk time: a straight line, turning about one axis."""
 
-    def __init__(self, start: np.ndarray, end: np.ndarray, begin: float, seconds: float, lift: float = 0.0):
-        """Take two poses (7,), the time it begins, its duration [s], and how high [m] it arches in between."""
-        self.start, self.end, self.begin, self.seconds, self.lift = start, end, begin, seconds, lift
+    def __init__(self, start: np.ndarray, end: np.ndarray, begin: float, seconds: float, arch: Any = (0, 0, 0)):
+        """Take two poses (7,), the time it begins, its duration [s], and by how much [m] (3,) it arches out half-way."""
+        self.start, self.end, self.begin, self.seconds, self.arch = start, end, begin, seconds, vector("arch", arch, 3)
         self._turn = log(rotation(end[3:]) @ rotation(start[3:]).T)
 
     def at(self, time: float) -> Sample:
@@ -231,10 +231,9 @@ class PosePath:
         mujoco.mju_mulQuat(quat, turn, self.start[3:])
         value[3:] = quat
         velocity, acceleration = df * way, ddf * way
-        if self.lift:
-            # 64 s³(1 − s)³: up and down with zero velocity and acceleration at both ends.
-            r = 1 - s
-            value[2] += self.lift * 64 * (s * r) ** 3
-            velocity[2] += self.lift * 192 * (s * r) ** 2 * (r - s) / T
-            acceleration[2] += self.lift * 384 * s * r * ((r - s) ** 2 - s * r) / T**2
+        # 64 s³(1 − s)³: out and back with zero velocity and acceleration at both ends.
+        r = 1 - s
+        value[:3] += self.arch * 64 * (s * r) ** 3
+        velocity[:3] += self.arch * 192 * (s * r) ** 2 * (r - s) / T
+        acceleration[:3] += self.arch * 384 * s * r * ((r - s) ** 2 - s * r) / T**2
         return Sample(value, velocity, acceleration)

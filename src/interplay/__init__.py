@@ -1,0 +1,31 @@
+"""Interplay: physics-based animation of characters that touch, carry, push, climb on, dodge and help each other."""
+
+from interplay.errors import ContactError, InputError, InterplayError, SceneError, SolverError, StateError
+from interplay.models.base import Model
+from interplay.models.environment import Beam, Platform, Stairs, Wall
+from interplay.models.humanoid import Humanoid
+from interplay.models.mechanisms import Door, Lever, Valve
+from interplay.models.objects import Ball, Barbell, Box, Litter, Sword, Table
+from interplay.motion import blocks, conditions
+from interplay.motion.controls import Control
+from interplay.motion.machine import Machine, Phase
+from interplay.objectives.base import Feature, Objective
+from interplay.objectives.com import Com
+from interplay.objectives.custom import Custom
+from interplay.objectives.force import ContactForce
+from interplay.objectives.joint import JointAngle
+from interplay.objectives.momentum import AngularMomentum
+from interplay.objectives.pose import Gaze, Orientation, Point, Pose, PosePath, RelativePose, pose_value
+from interplay.objectives.posture import Posture
+from interplay.objectives.reference import Constant, MinimumJerk, Path, Reference, Sample
+from interplay.scene.scene import GROUND, Scene
+from interplay.simulation import Simulation
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "GROUND", "AngularMomentum", "Ball", "Barbell", "Beam", "Box", "Com", "Constant", "ContactError", "ContactForce", "Control", "Custom", "Door",
+    "Feature", "Gaze", "Humanoid", "InputError", "InterplayError", "JointAngle", "Lever", "Litter", "Machine", "MinimumJerk", "Model", "Objective",
+    "Orientation", "Path", "Phase", "Platform", "Point", "Pose", "PosePath", "Posture", "Reference", "RelativePose", "Sample", "Scene", "SceneError",
+    "Simulation", "SolverError", "Stairs", "StateError", "Sword", "Table", "Valve", "Wall", "blocks", "conditions", "pose_value",
+]

@@ -1,0 +1,118 @@
+"""The contacts in force: made where surfaces meet at low speed, released by fading, removed by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from interplay.constraints.contact import FORCE_COST, Contact, make_contact
+from interplay.errors import ContactError, InputError, number, unknown_name
+from interplay.scene.kinematics import Kinematics
+from interplay.scene.scene import Scene
+from interplay.scene.surfaces import Surface, meet, surface
+
+MAX_SPEED = 0.05
+"""Largest relative speed [m/s] at which a contact may be made: it stops within one step."""
+
+
+class ContactSet:
+    """Behaves like a collection of :class:`Contact`; ``terms`` gives the present kinematics."""
+
+    def __init__(self, scene: Scene, terms: Callable[[], Kinematics], time: Callable[[], float]):
+        """Start without contacts."""
+        self._scene, self._terms, self._time = scene, terms, time
+        self.items: tuple[Contact, ...] = ()
+
+    def __iter__(self) -> Iterator[Contact]:
+        """Iterate over the contacts."""
+        return iter(self.items)
+
+    def __len__(self) -> int:
+        """Return their number."""
+        return len(self.items)
+
+    def add(self, first: str, second: str, *, friction: float = 0.8, grip_force: float = 500.0, grip_torque: float = 25.0, min_force: float = 0.0,
+            force_cost: float = FORCE_COST, fade: float = 0.0) -> Contact:
+        """Make a contact where the two surfaces meet now.
+
+        Args:
+            first, second: surfaces, for example ``alice/left_sole`` and ``ip.GROUND``; their order does not matter.
+            friction: Coulomb's coefficient of a planar contact.
+            grip_force, grip_torque: strength of a grasp [N], [N·m], for each axis.
+            min_force: least normal force of a planar contact [N], kept as long as it can be.
+            force_cost: cost of the contact force [1/N²].
+            fade: seconds over which the contact takes up its load.
+        """
+        a, b = (surface(self._scene.model, self._scene.site(name)) for name in (first, second))
+        if a.body == b.body:
+            raise ContactError(f"{first!r} and {second!r} belong to the same body")
+        if a.body == 0:
+            a, b = b, a
+        if self._scene.model.body_treeid[a.body] < 0 and self._scene.model.body_treeid[b.body] < 0:
+            raise ContactError(f"{first!r} and {second!r} are both fixed: nothing to constrain")
+        for contact in self.items:
+            if {contact.first.name, contact.second.name} == {a.name, b.name}:
+                raise ContactError(f"{first!r} and {second!r} are in contact already")
+        terms = self._terms()
+        frame = meet(a, self._pose(terms, a), b, self._pose(terms, b))
+        slip = terms.motion(a.body, frame.position).velocity - terms.motion(b.body, frame.position).velocity
+        if float(np.linalg.norm(slip[:3])) > MAX_SPEED:
+            raise ContactError(f"{first!r} meets {second!r} at {np.linalg.norm(slip[:3]) * 100:.1f} cm/s, expected at most {MAX_SPEED * 100:.0f} cm/s")
+        contact = make_contact(terms, a, b, frame, friction=number("friction", friction, 0.01, 10), grip_force=number("grip_force", grip_force, 1, 1e5, "N"),
+                               grip_torque=number("grip_torque", grip_torque, 0.01, 1e4, "N·m"), min_force=number("min_force", min_force, 0, 1e5, "N"),
+                               force_cost=number("force_cost", force_cost, 1e-12, 1e3, "1/N²"), made_at=self._time(), fade_in=number("fade", fade, 0, 10, "s"))
+        self.items = (*self.items, contact)
+        return contact
+
+    def find(self, first: str, second: str | None = None) -> Contact:
+        """Return the contact of a surface, or of a pair of surfaces."""
+        for contact in self.items:
+            names = {contact.first.name, contact.second.name}
+            if first in names and (second is None or second in names):
+                return contact
+        for name in (first, second):
+            if name is not None:
+                self._scene.site(name)
+        raise unknown_name("contact", first if second is None else f"{first} – {second}", [" – ".join((c.first.name, c.second.name)) for c in self.items])
+
+    def release(self, first: str, second: str | None = None, fade: float = 0.3) -> None:
+        """Begin to fade a contact's force out; ``remove`` it when it is gone."""
+        contact = self.find(first, second)
+        self._swap(contact, replace(contact, release_at=self._time(), fade_out=number("fade", fade, 0, 10, "s")))
+
+    def remove(self, first: str, second: str | None = None) -> None:
+        """Break a contact at once."""
+        self._swap(self.find(first, second), None)
+
+    def set_cost(self, first: str, force_cost: float) -> None:
+        """Change the force cost of a surface's contact [1/N²]."""
+        contact = self.find(first)
+        self._swap(contact, replace(contact, force_cost=number("force_cost", force_cost, 1e-12, 1e3, "1/N²")))
+
+    def restore(self, data: list[dict[str, Any]]) -> None:
+        """Put back the contacts of a checkpoint."""
+        out = []
+        for entry in data:
+            entry = dict(entry)
+            first, second = (surface(self._scene.model, self._scene.site(entry.pop(k))) for k in ("first", "second"))
+            kind = entry.pop("kind")
+            arrays = [np.array(entry.pop(k), float) for k in ("half", "p1", "R1", "p2", "R2")]
+            out.append(Contact(first, second, kind, *arrays, **entry))
+        self.items = tuple(out)
+
+    def _swap(self, old: Contact, new: Contact | None) -> None:
+        self.items = tuple(c if c is not old else new for c in self.items if not (c is old and new is None))  # type: ignore[misc]
+
+    @staticmethod
+    def _pose(terms: Kinematics, s: Surface) -> tuple[np.ndarray, np.ndarray]:
+        return terms.site_xpos[s.site].copy(), terms.site_xmat[s.site].reshape(3, 3).copy()
+
+
+def parse_pair(pair: Any) -> tuple[str, str]:
+    """Return a pair of surface names, or raise."""
+    if not isinstance(pair, (tuple, list)) or len(pair) != 2 or not all(isinstance(p, str) for p in pair):
+        raise InputError(f"contact: expected two surface names, got {pair!r}")
+    return pair[0], pair[1]

@@ -1,0 +1,137 @@
+"""The certificate: a finished run checked against the laws, from the recording and the saved scene alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import mujoco
+import numpy as np
+
+from interplay.constraints.contact import cone
+from interplay.constraints.limits import JointLimits
+from interplay.io.recording import Recording
+from interplay.scene.kinematics import Kinematics
+
+
+class PlanarContact(NamedTuple):
+    """Rectangle and friction of a planar contact, its frame given in the frame of its first site."""
+
+    half: np.ndarray
+    friction: float
+    position: np.ndarray
+    rotation: np.ndarray
+
+
+class Replay:
+    """A recording on its saved scene, step by step: terms, contact forces as MuJoCo applies them, momentum."""
+
+    def __init__(self, recording: Recording):
+        """Load the scene beside the recording."""
+        self.recording = recording
+        self.model = m = mujoco.MjModel.from_xml_path(str(recording.scene_path))
+        self.terms = Kinematics(m)
+        self.sites = [[mujoco.mj_name2id(m, mujoco.mjtObj.mjOBJ_SITE, name) if name != "world" else -1 for name in pair] for pair in recording.contacts]
+        self._masses = recording.masses(m.body_mass.copy(), m.body_inertia.copy())
+
+    def at(self, t: int) -> Kinematics:
+        """Move to a step and return the terms."""
+        if self._masses is not None and not np.array_equal(self.model.body_mass, self._masses[0][t]):
+            self.model.body_mass[:], self.model.body_inertia[:] = self._masses[0][t], self._masses[1][t]
+            mujoco.mj_setConst(self.model, mujoco.MjData(self.model))
+        self.terms.update(self.recording["qpos"][t], self.recording["qvel"][t])
+        return self.terms
+
+    def wrenches(self, t: int) -> Iterator[tuple[int, int, np.ndarray, np.ndarray]]:
+        """Yield (first body, second body, world point, wrench on the first) of the active contacts of a step."""
+        for k in np.flatnonzero(self.recording["active"][t]):
+            first, second = self.sites[k]
+            bodies = int(self.model.site_bodyid[first]), int(self.model.site_bodyid[second]) if second >= 0 else 0
+            yield *bodies, self.terms.site_xpos[first].copy(), self.recording["wrench"][t, k]
+
+    def contact_force(self, t: int) -> np.ndarray:
+        """Return the generalized force of all contacts of a step, through MuJoCo's own ``mj_applyFT``."""
+        m, d, out = self.model, self.terms.data, np.zeros(self.model.nv)
+        for first, second, point, wrench in self.wrenches(t):
+            mujoco.mj_applyFT(m, d, wrench[:3], wrench[3:], point, first, out)
+            if second:
+                mujoco.mj_applyFT(m, d, -wrench[:3], -wrench[3:], point, second, out)
+        return out
+
+
+def certify(recording: Recording, contact_options: dict[tuple[str, str], PlanarContact]) -> dict[str, float]:
+    """Return the worst residuals and violations of a run; ``contact_options`` describes its planar contacts."""
+    replay = Replay(recording)
+    m = replay.model
+    limits = JointLimits.of(m)
+    driven = ~np.isnan(limits.torque)
+    worst = dict.fromkeys(("momentum_residual", "eom_residual", "third_law_residual", "friction_violation", "torque_ratio", "limit_violation"), 0.0)
+    free = [t for t in range(m.ntree) if m.jnt_type[m.body_jntadr[m.tree_bodyadr[t]]] == int(mujoco.mjtJoint.mjJNT_FREE)]
+    for t in range(recording.steps):
+        terms = replay.at(t)
+        qacc, tau = recording["qacc"][t], recording["tau"][t]
+        applied = recording["applied"][t] if "applied" in recording.arrays else np.zeros(m.nv)
+        contact = replay.contact_force(t)
+        inertial = terms.full_mass() @ qacc
+        size = max(np.abs(v).max() for v in (inertial, terms.qfrc_bias, tau, contact))
+        residual = inertial + terms.qfrc_bias - tau - terms.qfrc_passive - applied - contact
+        _raise(worst, "eom_residual", float(np.abs(residual).max()) / size)
+        _raise(worst, "momentum_residual", _momentum(replay, t, free, qacc, applied))
+        # What the program put on the two sides of its contacts against +w on the first and −w on the second at one point.
+        _raise(worst, "third_law_residual", float(np.abs(recording["qfrc_contact"][t] - contact).max()) / max(float(np.abs(contact).max()), 1e-9))
+        limited = driven & np.isfinite(limits.torque)
+        _raise(worst, "torque_ratio", float((np.abs(tau[limited]) / limits.torque[limited]).max(initial=0.0)))
+        q = recording["qpos"][t][limits.adr]
+        _raise(worst, "limit_violation", float(np.maximum(limits.low - q, q - limits.high).max(initial=0.0)))
+        _raise(worst, "friction_violation", _friction(recording, replay, t, contact_options))
+    return {"contact_drift_mm": 1e3 * float(recording["drift"].max(initial=0.0)), "penetration_mm": 1e3 * max(0.0, -float(recording["closest"].min(initial=0.0))),
+            **worst}
+
+
+def _raise(worst: dict[str, float], key: str, value: float) -> None:
+    worst[key] = max(worst[key], value)
+
+
+def _momentum(replay: Replay, t: int, free: list[int], qacc: np.ndarray, applied: np.ndarray) -> float:
+    """Return the worst residual of A q̈ + Ȧ q̇ = gravity + contacts + applied over the floating trees."""
+    m, terms = replay.model, replay.terms
+    outer = {tree: np.zeros(6) for tree in range(m.ntree)}
+    for first, second, point, wrench in replay.wrenches(t):
+        for body, sign in ((first, 1.0), (second, -1.0)):
+            tree = int(m.body_treeid[body])
+            if tree >= 0:
+                arm = point - terms.subtree_com[terms.root[body]]
+                outer[tree] += sign * np.concatenate([wrench[:3], wrench[3:] + np.cross(arm, wrench[:3])])
+    worst = 0.0
+    for tree in free:
+        _, matrix, bias = terms.momentum(tree)
+        dofs = terms.tree_dofs(tree)
+        body = int(m.tree_bodyadr[tree])
+        weight = float(m.body_subtreemass[body]) * m.opt.gravity
+        # A generalized force on a free base is a force at its origin (world axes) and a torque in body axes.
+        push, R = applied[dofs[:6]], terms.xmat[body].reshape(3, 3)
+        force = push[:3]
+        torque = R @ push[3:] + np.cross(terms.xpos[body] - terms.subtree_com[body], force)
+        right = outer[tree] + np.concatenate([weight + force, torque])
+        left = matrix @ qacc[dofs] + bias
+        size = max(float(np.abs(left).max()), float(np.abs(outer[tree]).max()), float(np.abs(weight).max()))
+        worst = max(worst, float(np.abs(left - right).max()) / size)
+    return worst
+
+
+def _friction(recording: Recording, replay: Replay, t: int, options: dict[tuple[str, str], PlanarContact]) -> float:
+    """Return the worst violation [N] of the friction facets, rebuilt from the contact's rectangle in its first site's frame."""
+    worst = 0.0
+    for k in np.flatnonzero(recording["active"][t]):
+        label = recording.contacts[k]
+        if label not in options:
+            continue
+        half, friction, p, R = options[label]
+        site = replay.sites[k][0]
+        X = replay.terms.site_xmat[site].reshape(3, 3)
+        axes, arm = X @ R, X @ p
+        wrench = recording["wrench"][t, k]
+        force = axes.T @ wrench[:3]
+        torque = axes.T @ (wrench[3:] - np.cross(arm, wrench[:3]))
+        worst = max(worst, float(-(cone(half, friction) @ np.concatenate([force, torque])).min()))
+    return worst

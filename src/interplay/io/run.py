@@ -1,0 +1,129 @@
+"""Running a scenario headless: recording, scene, report."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from interplay.errors import InputError, InterplayError, number
+from interplay.io.certificate import PlanarContact
+from interplay.io.recording import Recorder, Recording
+from interplay.io.report import make_report, planar_contact, problem_size, write_report
+from interplay.motion.controls import read_targets
+from interplay.scenarios import scenario
+from interplay.scenarios.base import Scenario
+from interplay.simulation import Simulation
+
+Progress = Callable[[float, float | None, str], None]
+"""Called with (simulated seconds, expected seconds or None, phase) now and then."""
+
+
+class _Watch:
+    """Keeps, while a run goes on, what its report needs beside the recording."""
+
+    def __init__(self, sim: Simulation, declared: Scenario):
+        self._sim, self._declared = sim, declared
+        self.planar: dict[tuple[str, str], PlanarContact] = {}
+        self.size: dict[str, int] = {}
+        self._seen: tuple = ()
+
+    def __call__(self, *_: Any) -> None:
+        sim, table = self._sim, self._declared.table_phase
+        key = (sim._solved_contacts, sim.machine.phase.name if sim.machine and sim.machine.phase else "")
+        if key == self._seen:
+            return
+        self._seen = key
+        for contact in sim._solved_contacts:
+            if contact.kind == "planar":
+                self.planar[contact.label] = planar_contact(sim.scene.model, contact)
+        size = problem_size(sim, self._declared.table_pairs if table else None)
+        if (table and key[1] == table) or (not table and size["vars"] > self.size.get("vars", -1)):
+            self.size = size
+
+
+def run(name: str, out: str | Path, *, seconds: float | None = None, dt: float | None = None, solver: str = "piqp", seed: int = 0,
+        parameters: Mapping[str, Any] | None = None, targets: str | Path | None = None, world: str = "direct", resume: bool = False,
+        progress: Progress | None = None) -> dict[str, Any]:
+    """Run a scenario, write ``recording``, ``scene.xml`` and ``report.json`` into a folder, and return the report.
+
+    Args:
+        name: the scenario.
+        out: the folder.
+        seconds: simulate exactly so long; without it until the scenario finishes.
+        dt: control step [s]; by default the scenario's own.
+        solver, seed, world: see :class:`interplay.Simulation`.
+        parameters: values of the scenario's parameters.
+        targets: CSV file with timed values of live controls.
+        resume: continue the recording in ``out`` (made with the same scenario and parameters).
+        progress: called about ten times a second.
+    """
+    out = Path(out)
+    before = Recording(out) if resume else None
+    if before is not None:
+        header = before.header
+        if header["scenario"] != name:
+            raise InputError(f"resume: {str(out)!r} holds {header['scenario']!r}, not {name!r}")
+        parameters, dt, seed, solver, world = header["parameters"], header["dt"], header["seed"], header["solver"], header["world"]
+        targets = targets or header["targets"]
+    chosen = scenario(name)(parameters)
+    sim = chosen.simulation(dt, solver, seed, world)
+    if targets is not None:
+        sim.targets = read_targets(targets, sim.controls)
+    last_target = sim.targets[-1].time if sim.targets else 0.0
+    if seconds is not None:
+        seconds = number("seconds", seconds, sim.dt, 1e7, "s")
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"cannot write to {str(out)!r}: {error.strerror}") from None
+    if before is not None and before.checkpoint is not None:
+        with open(before.path, "r+b") as file:  # cut off a torn tail
+            file.truncate(before.bytes_read)
+        sim.restore(before.checkpoint)
+        sim.targets = [t for t in sim.targets if t.time > sim.time - sim.dt / 2]
+    else:
+        sim.scene.save(out / "scene.xml")
+    head = {"scenario": name, "parameters": json.loads(chosen.p.model_dump_json()), "dt": sim.dt, "seed": seed, "solver": solver, "world": world,
+            "targets": str(targets) if targets is not None else None}
+    recorder = Recorder(out / "recording", sim, head, resume=before is not None)
+    watch = _Watch(sim, chosen)
+    sim.observers += [recorder, watch]
+    failure = _loop(sim, chosen, seconds, last_target, progress)
+    recorder.close()
+    finished = failure is None and _finished(sim, chosen, last_target)
+    report = make_report(Recording(out), watch.size, watch.planar, finished, failure)
+    write_report(report, out / "report.json")
+    return report
+
+
+def _finished(sim: Simulation, chosen: Scenario, last_target: float) -> bool:
+    machine = sim.machine
+    if machine is None or machine.phase is None:
+        return False
+    if machine.done:
+        return True
+    held = sim.time - max(machine.entries[-1].time, last_target)
+    return machine.phase.interactive and held >= chosen.hold_interactive - 1e-9
+
+
+def _loop(sim: Simulation, chosen: Scenario, seconds: float | None, last_target: float, progress: Progress | None) -> str | None:
+    """Step until the end and return what failed, if anything did."""
+    every = max(1, round(0.1 / sim.dt))
+    try:
+        while True:
+            if seconds is not None:
+                if sim.time >= seconds - sim.dt / 2:
+                    return None
+            elif _finished(sim, chosen, last_target):
+                return None
+            elif sim.time >= chosen.timeout + last_target:
+                return f"not finished after {chosen.timeout + last_target:g} s"
+            sim.step()
+            if sim.machine is not None and sim.machine.failure:
+                return sim.machine.failure
+            if progress and sim.steps % every == 0:
+                progress(sim.time, seconds, sim.machine.phase.name if sim.machine and sim.machine.phase else "")
+    except InterplayError as error:
+        return str(error)

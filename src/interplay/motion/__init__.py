@@ -1,0 +1,1 @@
+"""Motion over time: finite-state machine, conditions, building blocks, live controls."""

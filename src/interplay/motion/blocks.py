@@ -1,0 +1,125 @@
+"""Building blocks (Fig. 6 of vaillant2017): hold, shift the COM, reach, make and break contacts, step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import mujoco
+import numpy as np
+
+from interplay.errors import InputError, vector
+from interplay.motion.conditions import all_of, com_over, met, unloaded
+from interplay.motion.machine import Phase
+from interplay.objectives.base import Objective
+from interplay.objectives.com import Com
+from interplay.objectives.pose import Pose, PosePath
+from interplay.objectives.reference import MinimumJerk
+
+if TYPE_CHECKING:
+    from interplay.simulation import Simulation
+
+Extra = Callable[["Simulation"], Sequence[Objective]]
+"""Further objectives of a block, made on entry."""
+
+
+def hold(name: str, seconds: float, *, balance: Sequence[str] = (), extra: Extra | None = None, **phase: Any) -> Phase:
+    """Stay: each character's centre of mass is kept where it is."""
+    return Phase(name, lambda sim: [*_stay(sim, balance), *(extra(sim) if extra else ())], seconds=seconds, **phase)
+
+
+def shift_com(name: str, model: str, *surfaces: str, seconds: float = 1.2, offset: Sequence[float] = (0, 0, 0), balance: Sequence[str] = (),
+              within: float = 0.03, extra: Extra | None = None, **phase: Any) -> Phase:
+    """Move a character's centre of mass over the middle of some surfaces, at its present height plus ``offset`` [m]."""
+    shift = vector("offset", offset, 3)
+
+    def objectives(sim: Simulation) -> list[Objective]:
+        com, _ = sim.com(model)
+        middle = np.mean([sim.terms.site_xpos[sim.scene.site(s)] for s in surfaces], axis=0)
+        goal = np.array([middle[0], middle[1], com[2]]) + shift
+        return [Com(model, reference=MinimumJerk(com, goal, sim.time, seconds)), *_stay(sim, balance), *(extra(sim) if extra else ())]
+
+    arrived = com_over(model, *surfaces, within=within + float(np.linalg.norm(shift[:2])))
+    return Phase(name, objectives, until=arrived, seconds=seconds, **phase)
+
+
+def reach(name: str, surface: str, target: str | Sequence[float], *, seconds: float = 1.5, via: Sequence[float] | None = None,
+          gap: float = 0.004, balance: Sequence[str] = (), weight: float = 100.0, extra: Extra | None = None, **phase: Any) -> Phase:
+    """Bring a surface onto another one (aligned, ready for a contact), or its centre to a point; ``via`` is a way-point [m]."""
+
+    def objectives(sim: Simulation) -> list[Objective]:
+        start, goal = surface_pose(sim, surface), meeting_pose(sim, surface, target)
+        arch = (0, 0, 0) if via is None else vector("via", via, 3) - (start[:3] + goal[:3]) / 2
+        return [Pose(surface, PosePath(start, goal, sim.time, seconds, arch), weight=weight, stiffness=60.0), *_stay(sim, balance), *(extra(sim) if extra else ())]
+
+    until = met(surface, target, gap=gap) if isinstance(target, str) else None
+    return Phase(name, objectives, until=until, seconds=seconds, **phase)
+
+
+def add_contact(name: str, *pairs: tuple, seconds: float = 0.5, balance: Sequence[str] = (), extra: Extra | None = None, **phase: Any) -> Phase:
+    """Make contacts where surfaces meet; they take up their load while the phase holds."""
+    return Phase(name, lambda sim: [*_stay(sim, balance), *(extra(sim) if extra else ())], make=pairs, seconds=seconds, **phase)
+
+
+def remove_contact(name: str, *surfaces: str, balance: Sequence[str] = (), extra: Extra | None = None, **phase: Any) -> Phase:
+    """Let the force of contacts fade out, then break them."""
+    gone = all_of(*(unloaded(s) for s in surfaces))
+    return Phase(name, lambda sim: [*_stay(sim, balance), *(extra(sim) if extra else ())], release=surfaces, until=gone, **phase)
+
+
+def step(name: str, model: str, side: str, to: Sequence[float], *, yaw: float | None = None, ground: str = "ground", height: float = 0.08,
+         shift: float = 1.0, swing: float = 0.9, extra: Extra | None = None) -> list[Phase]:
+    """Step: shift over the standing foot, unload, swing the foot to (x, y, z) [m] with heading ``yaw``, land, share the weight."""
+    if side not in ("left", "right"):
+        raise InputError(f"step side: expected 'left' or 'right', got {side!r}")
+    foot, stand = f"{model}/{side}_sole", f"{model}/{'right' if side == 'left' else 'left'}_sole"
+    goal = vector("step to", to, 3)
+    more: Extra = extra or (lambda sim: ())
+
+    def swinging(sim: Simulation) -> list[Objective]:
+        start = surface_pose(sim, foot)
+        end = np.concatenate([goal, start[3:]])
+        if yaw is not None:
+            # A sole's frame has z down: heading 0 is half a turn about x.
+            end[3:] = [0.0, np.cos(yaw / 2), np.sin(yaw / 2), 0.0]
+        return [Pose(foot, PosePath(start, end, sim.time, swing, (0, 0, height)), weight=200.0, stiffness=100.0), *_stay(sim, (model,)), *more(sim)]
+
+    return [
+        shift_com(f"{name}: shift", model, stand, seconds=shift, extra=extra, within=0.025),
+        remove_contact(f"{name}: unload", foot, balance=(model,), extra=extra),
+        Phase(f"{name}: swing", swinging, until=met(foot, ground, gap=0.005), seconds=swing),
+        add_contact(f"{name}: land", (foot, ground), balance=(model,), extra=extra),
+        shift_com(f"{name}: settle", model, foot, stand, seconds=shift, extra=extra),
+    ]
+
+
+def surface_pose(sim: Simulation, surface: str) -> np.ndarray:
+    """Return the present pose (7,) of a surface."""
+    site = sim.scene.site(surface)
+    quat = np.empty(4)
+    mujoco.mju_mat2Quat(quat, sim.terms.site_xmat[site])
+    return np.concatenate([sim.terms.site_xpos[site], quat])
+
+
+def meeting_pose(sim: Simulation, surface: str, target: str | Sequence[float]) -> np.ndarray:
+    """Return the pose in which a surface meets a target, turned as little as possible from its present one."""
+    now = surface_pose(sim, surface)
+    if not isinstance(target, str):
+        return np.concatenate([vector("target", target, 3), now[3:]])
+    m, site, other = sim.scene.model, sim.scene.site(surface), sim.scene.site(target)
+    R, Q = sim.terms.site_xmat[site].reshape(3, 3), sim.terms.site_xmat[other].reshape(3, 3)
+    z = R[:, 2]
+    planar = m.site_type[site] == int(mujoco.mjtGeom.mjGEOM_BOX)
+    aim = -Q[:, 2] if planar else (Q[:, 2] if z @ Q[:, 2] >= 0 else -Q[:, 2])
+    axis = np.cross(z, aim)
+    sine = float(np.linalg.norm(axis))
+    turn, quat = np.empty(4), np.empty(4)
+    mujoco.mju_axisAngle2Quat(turn, axis / sine if sine > 1e-9 else np.array([1.0, 0, 0]), float(np.arctan2(sine, z @ aim)))
+    mujoco.mju_mulQuat(quat, turn, now[3:])
+    place = sim.terms.site_xpos[other]
+    return np.concatenate([place, quat])
+
+
+def _stay(sim: Simulation, models: Sequence[str]) -> list[Objective]:
+    """Return objectives that keep each model's centre of mass where it is now."""
+    return [Com(model, reference=sim.com(model)[0]) for model in models]

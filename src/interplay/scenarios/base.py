@@ -1,0 +1,81 @@
+"""What a scenario is: parameters, a scene, phases, live controls, and what it declares for tables and pictures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+import pydantic
+
+from interplay.errors import InputError, unknown_name
+from interplay.scene.scene import Scene
+from interplay.simulation import Simulation
+
+
+class Parameters(pydantic.BaseModel):
+    """Parameters of a scenario; each field has a default, bounds and a description with its unit."""
+
+    model_config = pydantic.ConfigDict(extra="forbid", allow_inf_nan=False)
+
+
+class Camera(pydantic.BaseModel):
+    """Where a picture is taken from: point looked at [m], distance [m], azimuth and elevation [deg]."""
+
+    lookat: tuple[float, float, float] = (0.0, 0.0, 0.9)
+    distance: float = 3.0
+    azimuth: float = 135.0
+    elevation: float = -12.0
+
+
+class Scenario:
+    """Subclass in a file of ``interplay/scenarios``: set ``name``, fill ``build`` and ``start``."""
+
+    name: ClassVar[str] = ""
+    summary: ClassVar[str] = ""
+    dt: ClassVar[float] = 0.005
+    """Control step [s]."""
+    timeout: ClassVar[float] = 60.0
+    """Seconds after which a run without ``--seconds`` has failed."""
+    hold_interactive: ClassVar[float] = 2.0
+    """Seconds the interactive phase is held (after the last target) before the scenario is finished."""
+    table_phase: ClassVar[str | None] = None
+    """Phase whose counts Table 1 of vaillant2017 shows."""
+    table_pairs: ClassVar[int | None] = None
+    """Collision pairs the table counts."""
+    camera: ClassVar[Camera] = Camera()
+
+    class Parameters(Parameters):
+        """No parameters of its own."""
+
+    def __init__(self, parameters: Mapping[str, Any] | None = None):
+        """Take parameter values by name (strings are converted)."""
+        given = dict(parameters or {})
+        known = type(self).Parameters.model_fields
+        for key in given:
+            if key not in known:
+                raise unknown_name(f"parameter of {self.name!r}", key, known)
+        try:
+            self.p = type(self).Parameters(**given)
+        except pydantic.ValidationError as error:
+            problems = "; ".join(f"{'.'.join(str(x) for x in e['loc'])}: {e['msg']}, got {e['input']!r}" for e in error.errors())
+            raise InputError(f"parameters of {self.name!r}: {problems}") from None
+
+    def build(self) -> Scene:
+        """Return the scene in its initial state."""
+        raise TypeError(f"{type(self).__name__} does not define build()")
+
+    def start(self, sim: Simulation) -> None:
+        """Add contacts, background objectives, collision pairs, live controls and the machine of phases."""
+        raise TypeError(f"{type(self).__name__} does not define start()")
+
+    def simulation(self, dt: float | None = None, solver: str = "piqp", seed: int = 0, world: str = "direct") -> Simulation:
+        """Return a simulation ready to step."""
+        sim = Simulation(self.build(), dt if dt is not None else self.dt, solver=solver, seed=seed, world=world)
+        self.start(sim)
+        return sim
+
+
+def support_centre(sim: Simulation, surfaces: Sequence[str]) -> np.ndarray:
+    """Return the middle (x, y) of some surfaces."""
+    return np.mean([sim.terms.site_xpos[sim.scene.site(s)][:2] for s in surfaces], axis=0)

@@ -1,0 +1,60 @@
+"""Stand: one character stands, sways, crouches and rises; then the user moves her centre of mass."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from pydantic import Field
+
+import interplay as ip
+from interplay.scenarios import base
+
+
+class Stand(base.Scenario):
+    """A character on both feet."""
+
+    name: ClassVar[str] = "stand"
+    summary: ClassVar[str] = "one character stands, sways and crouches; then her centre of mass follows the user"
+    camera: ClassVar[base.Camera] = base.Camera(lookat=(0, 0, 0.85), distance=2.6, azimuth=145)
+
+    class Parameters(base.Parameters):
+        """Body and extent of the movements."""
+
+        height: float = Field(1.74, ge=0.8, le=2.3, description="stature [m]")
+        mass: float = Field(68.0, ge=10, le=200, description="body mass [kg]")
+        sex: str = Field("female", description="segment table: male or female")
+        sway: float = Field(0.05, ge=0, le=0.12, description="sideways sway of the centre of mass [m]")
+        crouch: float = Field(0.16, ge=0, le=0.3, description="depth of the crouch [m]")
+
+    p: Parameters
+
+    def build(self) -> ip.Scene:
+        """Place her."""
+        return ip.Scene().add(ip.Humanoid(self.p.height, self.p.mass, self.p.sex), "alice")
+
+    def start(self, sim: ip.Simulation) -> None:
+        """Put both soles on the ground and list the phases."""
+        for side in ("left", "right"):
+            sim.contacts.add(f"alice/{side}_sole", ip.GROUND)
+        sim.objectives += [ip.Posture("alice", weight=0.3), ip.Orientation("alice/chest", weight=5.0), ip.Orientation("alice/head", weight=1.0),
+                           ip.AngularMomentum("alice")]
+        home, _ = sim.com("alice")
+        home[:2] = base.support_centre(sim, ("alice/left_sole", "alice/right_sole"))
+        control = sim.add_control(ip.Control("com", "point", home, home - [0.06, 0.08, 0.25], home + [0.08, 0.08, 0.02], max_speed=0.25,
+                                             help="centre of mass of the character"))
+
+        def move(name: str, to: Any, seconds: float) -> ip.Phase:
+            goal = home + np.asarray(to)
+            return ip.Phase(name, lambda sim: [ip.Com("alice", reference=ip.MinimumJerk(sim.com("alice")[0], goal, sim.time, seconds))], seconds=seconds + 0.2)
+
+        sway, crouch = self.p.sway, self.p.crouch
+        sim.machine = ip.Machine([
+            move("settle", (0, 0, 0), 0.8),
+            move("sway left", (0, sway, 0), 1.0),
+            move("sway right", (0, -sway, 0), 1.4),
+            move("back to the middle", (0, 0, 0), 1.0),
+            move("crouch", (0, 0, -crouch), 1.5),
+            move("rise", (0, 0, 0), 1.5),
+            ip.Phase("follow", [ip.Com("alice", reference=control)], interactive=True, timeout=None),
+        ])

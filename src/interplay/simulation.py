@@ -1,0 +1,231 @@
+"""A simulation joins scene, controller and world, and steps them."""
+
+from __future__ import annotations
+
+import time as clock
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+import mujoco
+import numpy as np
+
+from interplay.constraints.collision import CollisionSet
+from interplay.constraints.contact_set import ContactSet
+from interplay.control.integrated import IntegratedController
+from interplay.control.state import Memory, Solution, State
+from interplay.errors import InputError, InterplayError, number, pick, vector
+from interplay.motion.controls import Control, Target
+from interplay.motion.machine import Machine
+from interplay.objectives.base import Objective
+from interplay.scene.kinematics import Kinematics
+from interplay.scene.scene import Scene
+from interplay.worlds.direct import DirectWorld
+
+WORLDS = {"direct": DirectWorld}
+
+
+class Push(NamedTuple):
+    """A force [N] and torque [N·m], world axes, on a body at a point fixed in it, until a time [s]."""
+
+    body: int
+    force: np.ndarray
+    torque: np.ndarray
+    local: np.ndarray
+    until: float
+
+
+Observer = Callable[[State, Solution, float], None]
+"""Called after each step with the state it was solved in, its solution and the step's wall-clock seconds."""
+
+
+class Simulation:
+    """``sim = ip.Simulation(scene)``; add contacts and objectives (or a machine of phases), then ``run``."""
+
+    def __init__(self, scene: Scene, dt: float = 0.005, *, solver: str = "piqp", world: str = "direct", seed: int = 0):
+        """Take the scene, the control step [s], the QP solver, the world and the seed of the random generator."""
+        self.scene = scene
+        self.controller = IntegratedController(scene, dt, solver)
+        self.dt = self.controller.dt
+        self.world = pick("world", world, WORLDS)(scene, self.dt)
+        if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
+            raise InputError(f"seed: expected a whole number ≥ 0, got {seed!r}")
+        self.rng = np.random.default_rng(seed)
+        self._state = self.controller.initial_state()
+        self.contacts = ContactSet(scene, lambda: self.terms, lambda: self.time)
+        self._objectives: list[Objective] = []
+        self.machine: Machine | None = None
+        self.controls: dict[str, Control] = {}
+        self.targets: list[Target] = []
+        self.observers: list[Observer] = []
+        self.steps = 0
+        self.solution: Solution | None = None
+        self.mass_changes = 0
+        self._pushes: list[Push] = []
+
+    # -- what is simulated ---------------------------------------------------------------------------------------------
+
+    @property
+    def objectives(self) -> list[Objective]:
+        """Objectives that hold throughout; phases add their own."""
+        return self._objectives
+
+    @objectives.setter
+    def objectives(self, value: Sequence[Objective]) -> None:
+        for objective in value:
+            if not isinstance(objective, Objective):
+                raise InputError(f"objectives: expected objectives such as ip.Com('alice'), got {objective!r}")
+            objective.attach(self.scene)
+        self._objectives = list(value)
+
+    @property
+    def collisions(self) -> CollisionSet:
+        """Pairs of shapes that avoid each other."""
+        return self.controller.collisions
+
+    def add_control(self, control: Control) -> Control:
+        """Declare a live control."""
+        if control.name in self.controls:
+            raise InputError(f"the control {control.name!r} exists already")
+        self.controls[control.name] = control
+        return control
+
+    def set_control(self, name: str, value: Any) -> None:
+        """Move a live control toward a value, from now on."""
+        pick("control", name, self.controls).set(value, self.time)
+
+    def push(self, body: str, force: Sequence[float], seconds: float, *, torque: Sequence[float] = (0, 0, 0), at: Sequence[float] | None = None) -> None:
+        """Push a body with a force [N] (and torque [N·m]), world axes, for some seconds; ``at`` is a world point, else its COM."""
+        index = self.scene.body(body)
+        if self.scene.model.body_treeid[index] < 0:
+            raise InputError(f"push: {body!r} cannot move")
+        point = self.terms.xipos[index] if at is None else vector("push at", at, 3)
+        local = self.terms.xmat[index].reshape(3, 3).T @ (point - self.terms.xpos[index])
+        self._pushes.append(Push(index, vector("push force", force, 3), vector("push torque", torque, 3), local, self.time + number("push seconds", seconds, 0, 1e4, "s")))
+
+    def set_mass(self, body: str, mass: float) -> None:
+        """Change a body's mass [kg] while running; its inertia scales along."""
+        m, index = self.scene.model, self.scene.body(body)
+        mass = number(f"mass of {body!r}", mass, 1e-4, 1e5, "kg")
+        m.body_inertia[index] *= mass / m.body_mass[index]
+        m.body_mass[index] = mass
+        mujoco.mj_setConst(m, mujoco.MjData(m))
+        self.controller.refresh()
+        self.mass_changes += 1
+
+    # -- state ---------------------------------------------------------------------------------------------------------
+
+    @property
+    def state(self) -> State:
+        """The present state."""
+        return self._state
+
+    @property
+    def time(self) -> float:
+        """Simulated time [s]."""
+        return self._state.time
+
+    @property
+    def terms(self) -> Kinematics:
+        """Kinematics and dynamics terms at the present state."""
+        return self.controller.at(self._state)
+
+    def com(self, model: str) -> tuple[np.ndarray, np.ndarray]:
+        """Return position [m] and velocity [m/s] of a model's centre of mass."""
+        tree = self.scene.trees(model)[0]
+        momentum, _, _ = self.terms.momentum(tree)
+        root = int(self.scene.model.tree_bodyadr[tree])
+        return self.terms.subtree_com[root].copy(), momentum[:3] / float(self.terms.subtree_mass[root])
+
+    def force(self, surface: str) -> np.ndarray:
+        """Return the force [N] on a surface's contact in contact axes at the last step; zero without contact."""
+        if self.solution is not None:
+            for contact, wrench in zip(self._solved_contacts, self.solution.wrenches, strict=True):
+                if surface in (contact.first.name, contact.second.name):
+                    return wrench[:3]
+        return np.zeros(3)
+
+    @contextmanager
+    def at(self, time: float, qpos: np.ndarray, qvel: np.ndarray) -> Iterator[None]:
+        """Look at another moment for a while (used to enter a phase again as it was entered)."""
+        saved, self._state = self._state, State(time, qpos, qvel, np.zeros_like(qvel), self._state.memory)
+        try:
+            yield
+        finally:
+            self._state = saved
+
+    def checkpoint(self) -> dict[str, Any]:
+        """Return what resumes this run, as plain numbers."""
+        s, m = self._state, self.scene.model
+        return {"time": s.time, "steps": self.steps, "qpos": s.qpos.tolist(), "qvel": s.qvel.tolist(), "memory": s.memory.checkpoint(),
+                "contacts": [c.checkpoint() for c in self.contacts], "controls": {k: c.checkpoint() for k, c in self.controls.items()},
+                "machine": self.machine.checkpoint() if self.machine else None, "rng": self.rng.bit_generator.state,
+                "mass": [m.body_mass.tolist(), m.body_inertia.tolist()] if self.mass_changes else None}
+
+    def restore(self, data: dict[str, Any]) -> None:
+        """Continue from a checkpoint of the same scenario."""
+        nq, nv = self.scene.model.nq, self.scene.model.nv
+        qpos, qvel = vector("checkpoint qpos", data["qpos"], nq), vector("checkpoint qvel", data["qvel"], nv)
+        if data["mass"]:
+            m = self.scene.model
+            m.body_mass[:], m.body_inertia[:] = data["mass"]
+            mujoco.mj_setConst(m, mujoco.MjData(m))
+            self.controller.refresh()
+            self.mass_changes += 1
+        for name, saved in data["controls"].items():
+            pick("control", name, self.controls).restore(saved)
+        if self.machine and data["machine"]:
+            self.machine.restore(self, data["machine"])
+        self.contacts.restore(data["contacts"])
+        self.rng.bit_generator.state = data["rng"]
+        self.steps = int(data["steps"])
+        self._state = State(float(data["time"]), qpos, qvel, np.zeros(nv), Memory.restore(data["memory"]))
+
+    # -- stepping ------------------------------------------------------------------------------------------------------
+
+    def step(self) -> Solution:
+        """Advance by one control step and return its solution."""
+        begin = clock.perf_counter()
+        while self.targets and self.targets[0].time <= self.time + 1e-9:
+            target = self.targets.pop(0)
+            self.set_control(target.control, target.value)
+        if self.machine is not None:
+            self.machine.update(self)
+        self.controller.contacts = self.contacts.items
+        self.controller.objectives = [*self._objectives, *(self.machine.objectives if self.machine else ())]
+        if self._pushes:
+            self._state = self._state.with_(applied=self._applied())
+        state = self._state
+        solution = self.controller.solve(state)
+        self.solution, self._solved_contacts = solution, self.contacts.items
+        self.steps += 1
+        following = self.world.advance(state, solution)
+        # Time is counted in steps, so that it carries no rounding of sums.
+        self._state = following.with_(time=round(self.steps * self.dt, 9))
+        seconds = clock.perf_counter() - begin
+        for observer in self.observers:
+            observer(state, solution, seconds)
+        return solution
+
+    def run(self, seconds: float, progress: bool = False) -> None:
+        """Advance by some seconds, with a progress bar on request."""
+        count = round(number("seconds", seconds, 0, 1e6, "s") / self.dt)
+        steps: Any = range(count)
+        if progress:
+            from rich.progress import track
+
+            steps = track(steps, description=f"{seconds:g} s")
+        for _ in steps:
+            self.step()
+            if self.machine is not None and self.machine.failure:
+                raise InterplayError(self.machine.failure)
+
+    def _applied(self) -> np.ndarray:
+        """Return the generalized force of the pushes in force."""
+        self._pushes = [p for p in self._pushes if p.until > self.time + 1e-9]
+        terms, total = self.terms, np.zeros(self.scene.model.nv)
+        for p in self._pushes:
+            point = terms.xpos[p.body] + terms.xmat[p.body].reshape(3, 3) @ p.local
+            chain = terms.chain(p.body)
+            total[chain] += np.concatenate([p.force, p.torque]) @ terms.jacobian(p.body, point, chain)
+        return total

@@ -1,0 +1,1 @@
+"""Worlds: from a solution to the next state."""
