@@ -1,5 +1,6 @@
 """Interplay: physics-based animation of characters that touch, carry, push, climb on, dodge and help each other."""
 
+import interplay.headless  # noqa: F401 - must come before MuJoCo
 from interplay.errors import ContactError, InputError, InterplayError, SceneError, SolverError, StateError
 from interplay.models.base import Model
 from interplay.models.environment import Beam, Platform, Stairs, Wall

@@ -160,7 +160,7 @@ class Assembly:
             for _ in range(count):
                 pattern.add(row, np.concatenate(cols), at + np.arange(offset))
                 self._slot_rows[trees].append((row, slice(at, at + offset)))
-                self.in_labels.append(("collision", "", "m/s²"))
+                self.in_labels.append(("free", "", ""))
                 row, at = row + 1, at + offset
         self.h_l, self.h_u = np.full(row, -np.inf), np.full(row, np.inf)
         self.h_l[self.cone_rows] = 0.0
@@ -200,8 +200,9 @@ class Assembly:
         if not self.slots:
             return
         first = self.cone_rows.stop
-        self.h_l[first:] = -np.inf
+        self.h_l[first:] = -1.0  # an empty slot is the row 0 ≥ −1
         self.source[self._parts["collision"]] = 0.0
+        self.in_labels[first:] = [("free", "", "")] * (len(self.in_labels) - first)
         taken = dict.fromkeys(self.slots, 0)
         for row in pairs:
             p = collisions.pairs[row.pair]

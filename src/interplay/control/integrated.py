@@ -144,8 +144,8 @@ class IntegratedController:
 def _relaxable(assembly: Assembly) -> dict[str, list[tuple[str, int]]]:
     """Return the rows of each kind that may give way."""
     kinds: dict[str, list[tuple[str, int]]] = {"force": [], "collision": [], "limit": [], "torque": [], "slip": []}
-    for index, (kind, name, _) in enumerate(assembly.in_labels):
-        if kind == "torque" or (kind == "collision" and np.isfinite(assembly.h_l[index]) and name):
+    for index, (kind, _, _) in enumerate(assembly.in_labels):
+        if kind in ("torque", "collision"):
             kinds[kind].append(("G", index))
     kinds["slip"] = [("A", index) for index, (kind, _, _) in enumerate(assembly.eq_labels) if kind == "slip"]
     bounded = np.flatnonzero(np.isfinite(assembly.x_l[: assembly.nv]) | np.isfinite(assembly.x_u[: assembly.nv]))

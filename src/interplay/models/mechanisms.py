@@ -46,9 +46,11 @@ class Door(_Mechanism):
         leaf.add_joint(name="hinge", type=_HINGE, axis=[0, 0, 1], range=[-0.05, 1.9], damping=1.5)
         solid(leaf, _BOX, [0.02, w / 2 - 0.005, h / 2 - 0.005], name="panel", rgba=_PANEL, mass=self.mass, pos=(0, -w / 2, h / 2 + 0.005))
         knob = leaf.add_body(name="handle", pos=[-0.02, -w + 0.07, self.handle_height])
-        knob.add_joint(name="knob", type=_HINGE, axis=[1, 0, 0], range=[-0.9, 0.9], stiffness=1.5, damping=0.2)
+        bar, arm, spring = 0.25, 0.055, 2.0
+        # The spring carries the lever's own weight, so that the handle rests level.
+        knob.add_joint(name="knob", type=_HINGE, axis=[1, 0, 0], range=[-0.9, 0.9], stiffness=spring, damping=0.2, springref=bar * 9.81 * arm / spring)
         solid(knob, _CYLINDER, [0.012, 0.03], name="spindle", rgba=STEEL, mass=0.15, pos=(-0.03, 0, 0), quat=_ALONG_X)
-        solid(knob, _CAPSULE, [0.011, 0.055], name="handle_bar", rgba=STEEL, mass=0.25, pos=(-0.062, 0.055, 0), quat=_ALONG_Y)
+        solid(knob, _CAPSULE, [0.011, 0.055], name="handle_bar", rgba=STEEL, mass=bar, pos=(-0.062, arm, 0), quat=_ALONG_Y)
         grip(knob, "knob_grip", (-0.062, 0.06, 0), (0, 1, 0), 0.05, 0.011)
         return spec
 

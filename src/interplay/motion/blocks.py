@@ -13,8 +13,8 @@ from interplay.motion.conditions import all_of, com_over, met, unloaded
 from interplay.motion.machine import Phase
 from interplay.objectives.base import Objective
 from interplay.objectives.com import Com
-from interplay.objectives.pose import Pose, PosePath
-from interplay.objectives.reference import MinimumJerk
+from interplay.objectives.pose import Pose, PosePath, rotation
+from interplay.objectives.reference import MinimumJerk, Sample
 
 if TYPE_CHECKING:
     from interplay.simulation import Simulation
@@ -48,9 +48,8 @@ def reach(name: str, surface: str, target: str | Sequence[float], *, seconds: fl
     """Bring a surface onto another one (aligned, ready for a contact), or its centre to a point; ``via`` is a way-point [m]."""
 
     def objectives(sim: Simulation) -> list[Objective]:
-        start, goal = surface_pose(sim, surface), meeting_pose(sim, surface, target)
-        arch = (0, 0, 0) if via is None else vector("via", via, 3) - (start[:3] + goal[:3]) / 2
-        return [Pose(surface, PosePath(start, goal, sim.time, seconds, arch), weight=weight, stiffness=60.0), *_stay(sim, balance), *(extra(sim) if extra else ())]
+        approach = Approach(sim, surface, target, seconds, via)
+        return [Pose(surface, approach, weight=weight, stiffness=60.0), *_stay(sim, balance), *(extra(sim) if extra else ())]
 
     until = met(surface, target, gap=gap) if isinstance(target, str) else None
     return Phase(name, objectives, until=until, seconds=seconds, **phase)
@@ -61,10 +60,13 @@ def add_contact(name: str, *pairs: tuple, seconds: float = 0.5, balance: Sequenc
     return Phase(name, lambda sim: [*_stay(sim, balance), *(extra(sim) if extra else ())], make=pairs, seconds=seconds, **phase)
 
 
-def remove_contact(name: str, *surfaces: str, balance: Sequence[str] = (), extra: Extra | None = None, **phase: Any) -> Phase:
-    """Let the force of contacts fade out, then break them."""
-    gone = all_of(*(unloaded(s) for s in surfaces))
-    return Phase(name, lambda sim: [*_stay(sim, balance), *(extra(sim) if extra else ())], release=surfaces, until=gone, **phase)
+def remove_contact(name: str, *surfaces: str, force: float = 20.0, balance: Sequence[str] = (), extra: Extra | None = None, **phase: Any) -> Phase:
+    """Hold some surfaces where they are while the force of their contacts fades below ``force`` [N], then break them."""
+
+    def objectives(sim: Simulation) -> list[Objective]:
+        return [*(Pose(s, surface_pose(sim, s)) for s in surfaces), *_stay(sim, balance), *(extra(sim) if extra else ())]
+
+    return Phase(name, objectives, release=surfaces, until=all_of(*(unloaded(s, force) for s in surfaces)), **phase)
 
 
 def step(name: str, model: str, side: str, to: Sequence[float], *, yaw: float | None = None, ground: str = "ground", height: float = 0.08,
@@ -101,23 +103,41 @@ def surface_pose(sim: Simulation, surface: str) -> np.ndarray:
     return np.concatenate([sim.terms.site_xpos[site], quat])
 
 
-def meeting_pose(sim: Simulation, surface: str, target: str | Sequence[float]) -> np.ndarray:
-    """Return the pose in which a surface meets a target, turned as little as possible from its present one."""
-    now = surface_pose(sim, surface)
-    if not isinstance(target, str):
-        return np.concatenate([vector("target", target, 3), now[3:]])
-    m, site, other = sim.scene.model, sim.scene.site(surface), sim.scene.site(target)
-    R, Q = sim.terms.site_xmat[site].reshape(3, 3), sim.terms.site_xmat[other].reshape(3, 3)
-    z = R[:, 2]
-    planar = m.site_type[site] == int(mujoco.mjtGeom.mjGEOM_BOX)
-    aim = -Q[:, 2] if planar else (Q[:, 2] if z @ Q[:, 2] >= 0 else -Q[:, 2])
-    axis = np.cross(z, aim)
-    sine = float(np.linalg.norm(axis))
-    turn, quat = np.empty(4), np.empty(4)
-    mujoco.mju_axisAngle2Quat(turn, axis / sine if sine > 1e-9 else np.array([1.0, 0, 0]), float(np.arctan2(sine, z @ aim)))
-    mujoco.mju_mulQuat(quat, turn, now[3:])
-    place = sim.terms.site_xpos[other]
-    return np.concatenate([place, quat])
+class Approach:
+    """A path by which a surface comes to meet another one, which may itself move; or a point.
+
+    ``stand_off`` keeps the surface at a distance [m] before the other one, along its normal or axis.
+    """
+
+    def __init__(self, sim: Simulation, surface: str, target: str | Sequence[float], seconds: float, via: Sequence[float] | None = None,
+                 stand_off: float = 0.0):
+        """Begin now, from where the surface is."""
+        self._sim, self._begin, self._seconds, self._stand_off = sim, sim.time, seconds, stand_off
+        self._start = surface_pose(sim, surface)
+        self._planar = sim.scene.model.site_type[sim.scene.site(surface)] == int(mujoco.mjtGeom.mjGEOM_BOX)
+        self._target = sim.scene.site(target) if isinstance(target, str) else vector("target", target, 3)
+        self._via = None if via is None else vector("via", via, 3)
+
+    def goal(self) -> np.ndarray:
+        """Return the pose in which the surfaces meet now, turned as little as possible from the start."""
+        if isinstance(self._target, np.ndarray):
+            return np.concatenate([self._target, self._start[3:]])
+        terms = self._sim.terms
+        axis = terms.site_xmat[self._target].reshape(3, 3)[:, 2]
+        z = rotation(self._start[3:])[:, 2]
+        aim = -axis if self._planar else (axis if z @ axis >= 0 else -axis)
+        about = np.cross(z, aim)
+        sine = float(np.linalg.norm(about))
+        turn, quat = np.empty(4), np.empty(4)
+        mujoco.mju_axisAngle2Quat(turn, about / sine if sine > 1e-9 else np.array([1.0, 0, 0]), float(np.arctan2(sine, z @ aim)))
+        mujoco.mju_mulQuat(quat, turn, self._start[3:])
+        return np.concatenate([terms.site_xpos[self._target] + self._stand_off * axis, quat])
+
+    def at(self, time: float) -> Sample:
+        """Return the sample of the path to the present goal."""
+        goal = self.goal()
+        arch = (0, 0, 0) if self._via is None else self._via - (self._start[:3] + goal[:3]) / 2
+        return PosePath(self._start, goal, self._begin, self._seconds, arch).at(time)
 
 
 def _stay(sim: Simulation, models: Sequence[str]) -> list[Objective]:

@@ -39,9 +39,9 @@ class Box(base.Scenario):
         """Place her before a table with the box on it."""
         scene = ip.Scene()
         scene.add(ip.Humanoid(1.68, 62, "female"), "alice", posture={f"{s}_{j}": v for s in ("left", "right") for j, v in (
-            ("shoulder_flexion", 0.45), ("shoulder_abduction", 0.3), ("elbow_flexion", 1.35))})
-        scene.add(ip.Platform((0.45, 0.9, 0.82)), "table", pos=(0.60, 0))
-        scene.add(ip.Box((0.26, self.p.size, 0.24), self.p.mass), "box", pos=(0.50, 0, 0.82))
+            ("shoulder_flexion", 0.25), ("shoulder_abduction", 0.3), ("elbow_flexion", 0.95))})
+        scene.add(ip.Platform((0.45, 0.9, 0.92)), "table", pos=(0.60, 0))
+        scene.add(ip.Box((0.26, self.p.size, 0.24), self.p.mass), "box", pos=(0.48, 0, 0.92))
         return scene
 
     def start(self, sim: ip.Simulation) -> None:
@@ -49,34 +49,29 @@ class Box(base.Scenario):
         for side in ("left", "right"):
             sim.contacts.add(f"alice/{side}_sole", ip.GROUND, friction=1.0)
         sim.contacts.add("box/bottom", "table/top")
-        sim.objectives += [ip.Posture("alice", weight=0.3), ip.Orientation("alice/chest", weight=3.0), ip.AngularMomentum("alice", weight=0.02),
+        sim.objectives += [ip.Posture("alice", weight=0.3), ip.Orientation("alice/chest", weight=1.0), ip.AngularMomentum("alice", weight=0.005),
                            ip.Gaze("alice/head", "box", axis=(0.96, 0, -0.28), weight=1.0)]
         for part in ("chest", "pelvis", "head", "left_thigh", "right_thigh", "left_shank", "right_shank"):
             sim.collisions.add("box", f"alice/{part}", influence=0.08, security=0.02)
             sim.collisions.add("table", f"alice/{part}", influence=0.06, security=0.015)
-        sim.collisions.add("box", "table", influence=0.06, security=0.0)
+        sim.collisions.add("box", "table", influence=0.06, security=0.002)
         terms = sim.terms
         rest = np.concatenate([terms.xpos[sim.scene.body("box")], [1, 0, 0, 0]])
-        home = ip.pose_value((0.42, 0, 1.10))
+        home = ip.pose_value((0.43, 0, 1.22))
         control = sim.add_control(ip.Control("box", "pose", home, home[:3] - [0.1, 0.25, 0.12], home[:3] + [0.08, 0.25, 0.25], max_speed=0.25, max_turn=0.5,
                                              help="pose of the box"))
         centre = base.support_centre(sim, ("alice/left_sole", "alice/right_sole"))
         friction = {"friction": self.p.friction}
 
         def balance(sim: ip.Simulation) -> Sequence[ip.Objective]:
-            return [ip.Com("alice", "box", reference=centre, axes="xy", weight=100.0), ip.Com("alice", axes="z", weight=2.0)]
+            return [ip.Com("alice", "box", reference=centre, axes="xy", weight=100.0), ip.Com("alice", axes="z", weight=0.5)]
 
         def alone(sim: ip.Simulation) -> Sequence[ip.Objective]:
-            return [ip.Com("alice", reference=centre, axes="xy", weight=100.0), ip.Com("alice", axes="z", weight=2.0)]
+            return [ip.Com("alice", reference=centre, axes="xy", weight=100.0), ip.Com("alice", axes="z", weight=0.5)]
 
         def hands(offset: float, seconds: float) -> Sequence[ip.Objective]:
             """Bring both palms to the box's sides, at a distance from them [m]."""
-            out = []
-            for palm, side in _PALMS:
-                goal, start = ip.blocks.meeting_pose(sim, palm, side), ip.blocks.surface_pose(sim, palm)
-                goal[1] += offset if "left" in palm else -offset
-                out.append(ip.Pose(palm, ip.PosePath(start, goal, sim.time, seconds), weight=80.0, stiffness=60.0))
-            return out
+            return [ip.Pose(palm, ip.blocks.Approach(sim, palm, side, seconds, stand_off=offset), weight=80.0, stiffness=60.0) for palm, side in _PALMS]
 
         def squeeze(force: float) -> Sequence[ip.Objective]:
             return [ip.ContactForce(palm, (0, 0, force), weight=2e-4) for palm, _ in _PALMS]

@@ -1,0 +1,83 @@
+"""Exports of a recording: the exact record (.npz), a film strip (.png), a self-contained page (.html)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from PIL import Image, ImageDraw, ImageFont
+
+from interplay.errors import InputError, pick
+from interplay.io.certificate import Replay
+from interplay.io.graphics import painter
+from interplay.io.playback import write_html
+from interplay.io.recording import Recording
+from interplay.scenarios import registry
+from interplay.scenarios.base import Camera
+
+
+def export(folder: str | Path, out: str | Path, **options: Any) -> Path:
+    """Write a recording's folder in the form that the ending of ``out`` names."""
+    out = Path(out)
+    write = pick("export format", out.suffix.lower(), FORMATS)
+    recording = Recording(folder)
+    if not recording.scene_path.exists():
+        raise InputError(f"{str(recording.scene_path)!r} is missing: the scene is needed beside the recording")
+    out.parent.mkdir(parents=True, exist_ok=True)
+    write(recording, out, **options)
+    return out
+
+
+def write_npz(recording: Recording, out: Path) -> None:
+    """Write the exact record, as documented in docs/recording.md."""
+    a = recording.arrays
+    replay = Replay(recording)
+    arrays: dict[str, Any] = {name: a[name] for name in ("time", "qpos", "qvel", "qacc", "tau", "qfrc_contact")}
+    arrays["qfrc_applied"] = a.get("applied", np.zeros_like(a["qvel"]))
+    arrays["contact_names"] = np.array(recording.contacts, dtype=str).reshape(-1, 2)
+    arrays["contact_active"], arrays["contact_wrench"] = a["active"], a["wrench"]
+    arrays["phase"], arrays["step_ms"], arrays["solve_ms"] = np.array(recording.phases, dtype=str), a["step_ms"], a["solve_ms"]
+    masses = recording.masses(replay.model.body_mass.copy(), replay.model.body_inertia.copy())
+    if masses is not None:
+        arrays["body_mass"], arrays["body_inertia"] = masses
+    np.savez_compressed(out, **arrays)
+
+
+def camera_of(recording: Recording) -> Camera:
+    """Return the camera that the recording's scenario declares."""
+    known = registry().get(recording.header["scenario"])
+    return known.camera if known else Camera()
+
+
+def write_strip(recording: Recording, out: Path, *, frames: int = 12, columns: int = 6, width: int = 360, height: int = 400, begin: float | None = None,
+                end: float | None = None, camera: Camera | None = None) -> None:
+    """Write a film strip: frames evenly spread over [begin, end] s, each with its time and phase."""
+    if frames < 1 or columns < 1:
+        raise InputError(f"film strip: expected at least one frame and column, got {frames} and {columns}")
+    time = recording["time"]
+    first, last = (int(np.searchsorted(time, t)) if t is not None else d for t, d in ((begin, 0), (end, len(time) - 1)))
+    picks = np.linspace(min(first, len(time) - 1), min(last, len(time) - 1), frames).round().astype(int)
+    view = camera or camera_of(recording)
+    tiles = []
+    with painter(Replay(recording).model, width, height) as artist:
+        for t in picks:
+            image = Image.fromarray(artist.frame(recording["qpos"][t], view))
+            _caption(image, f"{time[t]:.2f} s   {recording.phases[t]}")
+            tiles.append(image)
+    columns = min(columns, frames)
+    rows = -(-frames // columns)
+    sheet = Image.new("RGB", (columns * width, rows * height), (255, 255, 255))
+    for k, tile in enumerate(tiles):
+        sheet.paste(tile, ((k % columns) * width, (k // columns) * height))
+    sheet.quantize(128, method=Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE).save(out, optimize=True)
+
+
+def _caption(image: Image.Image, text: str) -> None:
+    draw = ImageDraw.Draw(image, "RGBA")
+    draw.rectangle((0, image.height - 24, image.width, image.height), fill=(255, 255, 255, 170))
+    draw.text((8, image.height - 19), text, fill=(30, 34, 40), font=ImageFont.load_default(14))
+
+
+FORMATS: dict[str, Callable[..., None]] = {".npz": write_npz, ".png": write_strip, ".html": write_html}

@@ -1,0 +1,83 @@
+"""A recording as one HTML page that opens from disk, without server or network (viser's serializer)."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+from pathlib import Path
+
+import mujoco
+import numpy as np
+import viser
+
+from interplay.io.certificate import Replay
+from interplay.io.recording import Recording
+from interplay.models.base import VISUAL_GROUP
+
+
+def write_html(recording: Recording, out: Path, *, fps: float = 25.0) -> None:
+    """Write a page that plays the recording, with contact forces as lines."""
+    replay = Replay(recording)
+    m = replay.model
+    with contextlib.redirect_stdout(io.StringIO()):
+        server = viser.ViserServer(host="127.0.0.1", port=0, verbose=False)
+    try:
+        server.scene.set_up_direction("+z")
+        server.scene.add_grid("/ground", width=10, height=10, cell_size=0.5, section_size=1.0, plane="xy")
+        server.scene.configure_environment_map("city", background=False)
+        center = np.median(recording["qpos"][:, :3], axis=0)
+        server.initial_camera.position = (float(center[0]) - 2.0, float(center[1]) - 2.2, 1.7)
+        server.initial_camera.look_at = (float(center[0]), float(center[1]), 0.9)
+        server.initial_camera.up = (0.0, 0.0, 1.0)
+        shapes = [g for g in range(m.ngeom) if m.geom_group[g] == VISUAL_GROUP]
+        handles = {}
+        serializer = server.get_scene_serializer()
+        for g in shapes:
+            vertices, faces = geom_mesh(m, g)
+            handles[g] = server.scene.add_mesh_simple(f"/{m.geom(g).name}", vertices, faces, color=tuple(int(255 * c) for c in m.geom_rgba[g, :3]),
+                                                      flat_shading=m.geom_type[g] == int(mujoco.mjtGeom.mjGEOM_BOX))
+        step = max(1, round(1.0 / (fps * recording.header["dt"])))
+        still = _fixed(m)
+        last: dict[int, np.ndarray] = {}
+        for t in range(0, recording.steps, step):
+            terms = replay.at(t)
+            for g in shapes:
+                if g in last and still[g]:
+                    continue
+                quat = np.empty(4)
+                mujoco.mju_mat2Quat(quat, terms.geom_xmat[g])
+                now = np.concatenate([terms.geom_xpos[g], quat])
+                if g not in last or np.abs(now - last[g]).max() > 1e-4:
+                    handles[g].position, handles[g].wxyz = tuple(now[:3]), tuple(now[3:])
+                    last[g] = now
+            serializer.insert_sleep(step * recording.header["dt"])
+        out.write_text(serializer.as_html())
+    finally:
+        server.stop()
+
+
+def _fixed(m: mujoco.MjModel) -> np.ndarray:
+    return m.body_treeid[m.geom_bodyid] < 0
+
+
+def geom_mesh(m: mujoco.MjModel, geom: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return vertices (n, 3) and triangles (k, 3) of a geom in its own frame."""
+    import trimesh
+
+    kind, size = int(m.geom_type[geom]), m.geom_size[geom]
+    G = mujoco.mjtGeom
+    if kind == int(G.mjGEOM_MESH):
+        mesh = int(m.geom_dataid[geom])
+        v, f = int(m.mesh_vertadr[mesh]), int(m.mesh_faceadr[mesh])
+        return m.mesh_vert[v : v + m.mesh_vertnum[mesh]].astype(np.float32), m.mesh_face[f : f + m.mesh_facenum[mesh]].astype(np.uint32)
+    if kind == int(G.mjGEOM_BOX):
+        shape = trimesh.creation.box(extents=2 * size)
+    elif kind == int(G.mjGEOM_CAPSULE):
+        shape = trimesh.creation.capsule(height=2 * size[1], radius=size[0], count=(12, 12))
+        shape.apply_translation((0, 0, -shape.bounds.mean(axis=0)[2]))
+    elif kind == int(G.mjGEOM_CYLINDER):
+        shape = trimesh.creation.cylinder(radius=size[0], height=2 * size[1], sections=24)
+    else:
+        shape = trimesh.creation.icosphere(subdivisions=2)
+        shape.apply_scale([size[0]] * 3 if kind == int(G.mjGEOM_SPHERE) else size)
+    return np.asarray(shape.vertices, np.float32), np.asarray(shape.faces, np.uint32)
