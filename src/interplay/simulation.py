@@ -94,14 +94,30 @@ class Simulation:
         """Move a live control toward a value, from now on."""
         pick("control", name, self.controls).set(value, self.time)
 
-    def push(self, body: str, force: Sequence[float], seconds: float, *, torque: Sequence[float] = (0, 0, 0), at: Sequence[float] | None = None) -> None:
+    def push(
+        self,
+        body: str,
+        force: Sequence[float],
+        seconds: float,
+        *,
+        torque: Sequence[float] = (0, 0, 0),
+        at: Sequence[float] | None = None,
+    ) -> None:
         """Push a body with a force [N] (and torque [N·m]), world axes, for some seconds; ``at`` is a world point, else its COM."""
         index = self.scene.body(body)
         if self.scene.model.body_treeid[index] < 0:
             raise InputError(f"push: {body!r} cannot move")
         point = self.terms.xipos[index] if at is None else vector("push at", at, 3)
         local = self.terms.xmat[index].reshape(3, 3).T @ (point - self.terms.xpos[index])
-        self._pushes.append(Push(index, vector("push force", force, 3), vector("push torque", torque, 3), local, self.time + number("push seconds", seconds, 0, 1e4, "s")))
+        self._pushes.append(
+            Push(
+                index,
+                vector("push force", force, 3),
+                vector("push torque", torque, 3),
+                local,
+                self.time + number("push seconds", seconds, 0, 1e4, "s"),
+            )
+        )
 
     def set_mass(self, body: str, mass: float) -> None:
         """Change a body's mass [kg] while running; its inertia scales along."""
@@ -157,10 +173,18 @@ class Simulation:
     def checkpoint(self) -> dict[str, Any]:
         """Return what resumes this run, as plain numbers."""
         s, m = self._state, self.scene.model
-        return {"time": s.time, "steps": self.steps, "qpos": s.qpos.tolist(), "qvel": s.qvel.tolist(), "memory": s.memory.checkpoint(),
-                "contacts": [c.checkpoint() for c in self.contacts], "controls": {k: c.checkpoint() for k, c in self.controls.items()},
-                "machine": self.machine.checkpoint() if self.machine else None, "rng": self.rng.bit_generator.state,
-                "mass": [m.body_mass.tolist(), m.body_inertia.tolist()] if self.mass_changes else None}
+        return {
+            "time": s.time,
+            "steps": self.steps,
+            "qpos": s.qpos.tolist(),
+            "qvel": s.qvel.tolist(),
+            "memory": s.memory.checkpoint(),
+            "contacts": [c.checkpoint() for c in self.contacts],
+            "controls": {k: c.checkpoint() for k, c in self.controls.items()},
+            "machine": self.machine.checkpoint() if self.machine else None,
+            "rng": self.rng.bit_generator.state,
+            "mass": [m.body_mass.tolist(), m.body_inertia.tolist()] if self.mass_changes else None,
+        }
 
     def restore(self, data: dict[str, Any]) -> None:
         """Continue from a checkpoint of the same scenario."""

@@ -78,7 +78,9 @@ class CollisionSet:
         """
         influence, security = number("influence", influence, 1e-4, 5, "m"), number("security", security, 0, 5, "m")
         if security >= influence:
-            raise InputError(f"avoiding {first!r} and {second!r}: expected security < influence, got {security:g} and {influence:g} m")
+            raise InputError(
+                f"avoiding {first!r} and {second!r}: expected security < influence, got {security:g} and {influence:g} m"
+            )
         before = len(self.pairs)
         for a in self._shapes(first):
             for b in self._shapes(second):
@@ -128,7 +130,11 @@ class CollisionSet:
             bodies = [b for b in range(m.nbody) if m.body(b).name.startswith(f"{name}/")]
         else:
             bodies = [scene.body(name)]
-        found = [g for g in range(m.ngeom) if int(m.geom_bodyid[g]) in bodies and (m.geom_contype[g] or m.geom_conaffinity[g])]
+        found = [
+            g
+            for g in range(m.ngeom)
+            if int(m.geom_bodyid[g]) in bodies and (m.geom_contype[g] or m.geom_conaffinity[g])
+        ]
         hulls = [g for g in found if m.geom_group[g] == COLLISION_GROUP]
         if not found:
             raise InputError(f"{name!r} has no collision shape")
@@ -173,7 +179,9 @@ class CollisionRows:
             gap[self._plane1] = -np.einsum("ij,ij->i", between[self._plane1], normals)
         return np.flatnonzero(gap < self._reach)
 
-    def update(self, terms: Kinematics, dt: float, active: dict[int, ActivePair], skip: set[tuple[int, int]]) -> tuple[list[PairRow], dict[int, ActivePair]]:
+    def update(
+        self, terms: Kinematics, dt: float, active: dict[int, ActivePair], skip: set[tuple[int, int]]
+    ) -> tuple[list[PairRow], dict[int, ActivePair]]:
         """Return the rows of this state and the pairs that stay active; ``skip`` holds pairs of bodies in contact."""
         m, d = terms.model, terms.data
         rows: list[PairRow] = []
@@ -204,7 +212,16 @@ class CollisionRows:
             v1, v2 = terms.motion(p.body1, row.p1).velocity[:3], terms.motion(p.body2, row.p2).velocity[:3]
             rate = float(row.u @ (v1 - v2))
             known = active.get(row.pair)
-            xi = damper_gain(known.xi if known else 0.0, min(row.distance, p.influence), -rate, p.influence, p.security, DAMPING, OFFSET, dt)
+            xi = damper_gain(
+                known.xi if known else 0.0,
+                min(row.distance, p.influence),
+                -rate,
+                p.influence,
+                p.security,
+                DAMPING,
+                OFFSET,
+                dt,
+            )
             bound = (-xi * (row.distance - p.security) / (p.influence - p.security) - rate) / dt - bias[n]
             rows[n] = row._replace(bound=bound)
             kept[row.pair] = ActivePair(xi, row.u)

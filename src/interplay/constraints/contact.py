@@ -67,12 +67,26 @@ class Contact:
 
     def checkpoint(self) -> dict[str, Any]:
         """Return what restores this contact, as plain numbers."""
-        return {"first": self.first.name, "second": self.second.name, "kind": self.kind,
-                **{k: getattr(self, k).tolist() for k in ("half", "p1", "R1", "p2", "R2")},
-                **{k: getattr(self, k) for k in _NUMBERS}}
+        return {
+            "first": self.first.name,
+            "second": self.second.name,
+            "kind": self.kind,
+            **{k: getattr(self, k).tolist() for k in ("half", "p1", "R1", "p2", "R2")},
+            **{k: getattr(self, k) for k in _NUMBERS},
+        }
 
 
-_NUMBERS = ("friction", "grip_force", "grip_torque", "min_force", "force_cost", "made_at", "fade_in", "release_at", "fade_out")
+_NUMBERS = (
+    "friction",
+    "grip_force",
+    "grip_torque",
+    "min_force",
+    "force_cost",
+    "made_at",
+    "fade_in",
+    "release_at",
+    "fade_out",
+)
 
 
 def smooth(t: float) -> float:
@@ -139,8 +153,26 @@ class ContactRows:
     def update(self, terms: Kinematics, dt: float, jacobian: np.ndarray) -> None:
         """Fill ``jacobian`` (n, 6, width) and the right-hand sides for the present state."""
         if self.contacts:
-            _contact_rows(terms.xpos, terms.xmat, terms.subtree_com, terms.root, terms.cdof, terms.cvel, terms.bias_acc, self._bodies, self._p,
-                          self._R, self._cols, self._sign, dt, jacobian, self.rhs, self.position, self.rotation, self.drift)
+            _contact_rows(
+                terms.xpos,
+                terms.xmat,
+                terms.subtree_com,
+                terms.root,
+                terms.cdof,
+                terms.cvel,
+                terms.bias_acc,
+                self._bodies,
+                self._p,
+                self._R,
+                self._cols,
+                self._sign,
+                dt,
+                jacobian,
+                self.rhs,
+                self.position,
+                self.rotation,
+                self.drift,
+            )
 
     def wrench_at_site(self, terms: Kinematics, k: int, w: np.ndarray) -> np.ndarray:
         """Return contact k's wrench in world axes at the origin of its first site."""
@@ -172,7 +204,26 @@ def rotation_log(R, out):
 
 
 @numba.njit(cache=True)
-def _contact_rows(xpos, xmat, com, root, cdof, cvel, bias_acc, bodies, p_local, R_local, cols, sign, dt, J, rhs, position, rotation, drift):
+def _contact_rows(
+    xpos,
+    xmat,
+    com,
+    root,
+    cdof,
+    cvel,
+    bias_acc,
+    bodies,
+    p_local,
+    R_local,
+    cols,
+    sign,
+    dt,
+    J,
+    rhs,
+    position,
+    rotation,
+    drift,
+):
     motion1, motion2 = np.empty((2, 6)), np.empty((2, 6))
     column, e = np.empty(6), np.empty(6)
     for k in range(bodies.shape[0]):

@@ -34,8 +34,18 @@ class ContactSet:
         """Return their number."""
         return len(self.items)
 
-    def add(self, first: str, second: str, *, friction: float = 0.8, grip_force: float = 500.0, grip_torque: float = 25.0, min_force: float = 0.0,
-            force_cost: float = FORCE_COST, fade: float = 0.0) -> Contact:
+    def add(
+        self,
+        first: str,
+        second: str,
+        *,
+        friction: float = 0.8,
+        grip_force: float = 500.0,
+        grip_torque: float = 25.0,
+        min_force: float = 0.0,
+        force_cost: float = FORCE_COST,
+        fade: float = 0.0,
+    ) -> Contact:
         """Make a contact where the two surfaces meet now.
 
         Args:
@@ -60,10 +70,22 @@ class ContactSet:
         frame = meet(a, self._pose(terms, a), b, self._pose(terms, b))
         slip = terms.motion(a.body, frame.position).velocity - terms.motion(b.body, frame.position).velocity
         if float(np.linalg.norm(slip[:3])) > MAX_SPEED:
-            raise ContactError(f"{first!r} meets {second!r} at {np.linalg.norm(slip[:3]) * 100:.1f} cm/s, expected at most {MAX_SPEED * 100:.0f} cm/s")
-        contact = make_contact(terms, a, b, frame, friction=number("friction", friction, 0.01, 10), grip_force=number("grip_force", grip_force, 1, 1e5, "N"),
-                               grip_torque=number("grip_torque", grip_torque, 0.01, 1e4, "N·m"), min_force=number("min_force", min_force, 0, 1e5, "N"),
-                               force_cost=number("force_cost", force_cost, 1e-12, 1e3, "1/N²"), made_at=self._time(), fade_in=number("fade", fade, 0, 10, "s"))
+            raise ContactError(
+                f"{first!r} meets {second!r} at {np.linalg.norm(slip[:3]) * 100:.1f} cm/s, expected at most {MAX_SPEED * 100:.0f} cm/s"
+            )
+        contact = make_contact(
+            terms,
+            a,
+            b,
+            frame,
+            friction=number("friction", friction, 0.01, 10),
+            grip_force=number("grip_force", grip_force, 1, 1e5, "N"),
+            grip_torque=number("grip_torque", grip_torque, 0.01, 1e4, "N·m"),
+            min_force=number("min_force", min_force, 0, 1e5, "N"),
+            force_cost=number("force_cost", force_cost, 1e-12, 1e3, "1/N²"),
+            made_at=self._time(),
+            fade_in=number("fade", fade, 0, 10, "s"),
+        )
         self.items = (*self.items, contact)
         return contact
 
@@ -76,7 +98,11 @@ class ContactSet:
         for name in (first, second):
             if name is not None:
                 self._scene.site(name)
-        raise unknown_name("contact", first if second is None else f"{first} – {second}", [" – ".join((c.first.name, c.second.name)) for c in self.items])
+        raise unknown_name(
+            "contact",
+            first if second is None else f"{first} – {second}",
+            [" – ".join((c.first.name, c.second.name)) for c in self.items],
+        )
 
     def release(self, first: str, second: str | None = None, fade: float = 0.3) -> None:
         """Begin to fade a contact's force out; ``remove`` it when it is gone."""
@@ -99,7 +125,7 @@ class ContactSet:
             entry = dict(entry)
             first, second = (surface(self._scene.model, self._scene.site(entry.pop(k))) for k in ("first", "second"))
             kind = entry.pop("kind")
-            arrays = [np.array(entry.pop(k), float) for k in ("half", "p1", "R1", "p2", "R2")]
+            arrays: list[Any] = [np.array(entry.pop(k), float) for k in ("half", "p1", "R1", "p2", "R2")]
             out.append(Contact(first, second, kind, *arrays, **entry))
         self.items = tuple(out)
 

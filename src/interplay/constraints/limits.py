@@ -37,9 +37,19 @@ class JointLimits(NamedTuple):
             for joint in np.flatnonzero(scalar & (m.jnt_user[:, 0] > 0)):
                 speed[m.jnt_dofadr[joint]] = m.jnt_user[joint, 0]
         influence = np.minimum(INFLUENCE, 0.1 * (high - low))
-        return cls(m.jnt_dofadr[limited].astype(np.int64), m.jnt_qposadr[limited].astype(np.int64), low, high, influence, speed, torque_limits(m))
+        return cls(
+            m.jnt_dofadr[limited].astype(np.int64),
+            m.jnt_qposadr[limited].astype(np.int64),
+            low,
+            high,
+            influence,
+            speed,
+            torque_limits(m),
+        )
 
-    def bounds(self, qpos: np.ndarray, qvel: np.ndarray, dt: float, xi: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> None:
+    def bounds(
+        self, qpos: np.ndarray, qvel: np.ndarray, dt: float, xi: np.ndarray, lower: np.ndarray, upper: np.ndarray
+    ) -> None:
         """Fill bounds on q̈ (nv,); ``xi`` (2, joints) keeps the damping of active joints, 0 where inactive, and is updated."""
         _bounds(self.dof, self.adr, self.low, self.high, self.influence, self.speed, qpos, qvel, dt, xi, lower, upper)
 
@@ -56,7 +66,10 @@ def torque_limits(m: mujoco.MjModel) -> np.ndarray:
         if m.actuator_forcelimited[motor]:
             tightest = min(tightest, gear * float(np.abs(m.actuator_forcerange[motor]).min()))
         if m.actuator_ctrllimited[motor]:
-            tightest = min(tightest, gear * float(np.abs(m.actuator_ctrlrange[motor]).min()) * float(abs(m.actuator_gainprm[motor, 0])))
+            tightest = min(
+                tightest,
+                gear * float(np.abs(m.actuator_ctrlrange[motor]).min()) * float(abs(m.actuator_gainprm[motor, 0])),
+            )
         if m.jnt_actfrclimited[joint]:
             tightest = min(tightest, float(np.abs(m.jnt_actfrcrange[joint]).min()))
         dof = int(m.jnt_dofadr[joint])

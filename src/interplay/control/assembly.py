@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+from scipy import sparse
 
 from interplay.constraints.collision import CollisionRows, PairRow
 from interplay.constraints.contact import Contact, ContactRows, cone
@@ -25,7 +26,9 @@ Slots = dict[tuple[int, int], int]
 class Assembly:
     """Builds the pattern for one set of contacts, objectives and collision slots; then fills its values step by step."""
 
-    def __init__(self, terms: Kinematics, limits: JointLimits, contacts: list[Contact], objectives: list[Objective], slots: Slots):
+    def __init__(
+        self, terms: Kinematics, limits: JointLimits, contacts: list[Contact], objectives: list[Objective], slots: Slots
+    ):
         """Lay out variables and rows."""
         m = terms.model
         self.contacts, self.objectives, self.slots, self.limits = contacts, objectives, dict(slots), limits
@@ -39,9 +42,16 @@ class Assembly:
         self.torque_dofs = np.flatnonzero(driven & np.isfinite(limits.torque))
         # The source vector: one, Hessian, mass matrix, contact Jacobians, residual Jacobians, collision rows, costs, cones.
         self._parts: dict[str, slice] = {}
-        sizes = {"one": 1, "hessian": self.cost.hessian.size, "mass": terms.M.size, "contact": nc * 6 * self.rows.width,
-                 "residual": sum(j.size for j in self.cost.residual_jacobian.values()), "collision": sum(self._width(key, m) * n for key, n in slots.items()),
-                 "wrench": 6 * nc, "weight": nr}
+        sizes = {
+            "one": 1,
+            "hessian": self.cost.hessian.size,
+            "mass": terms.M.size,
+            "contact": nc * 6 * self.rows.width,
+            "residual": sum(j.size for j in self.cost.residual_jacobian.values()),
+            "collision": sum(self._width(key, m) * n for key, n in slots.items()),
+            "wrench": 6 * nc,
+            "weight": nr,
+        }
         start = 0
         for name, size in sizes.items():
             self._parts[name] = slice(start, start + size)
@@ -50,12 +60,7 @@ class Assembly:
         self._parts["cone"] = slice(start, start + sum(e.size for e in cones.values()))
         self.source = np.zeros(self._parts["cone"].stop)
         self.source[0] = 1.0
-        for name, store in (("hessian", "hessian"), ("weight", "residual_weight")):
-            setattr(self.cost, store, self.source[self._parts[name]])
-        at = self._parts["residual"].start
-        for key, jac in self.cost.residual_jacobian.items():
-            self.cost.residual_jacobian[key] = self.source[at : at + jac.size].reshape(jac.shape)
-            at += jac.size
+        self.cost.write_into(*(self.source[self._parts[name]] for name in ("hessian", "weight", "residual")))
         self._jacobian = self.source[self._parts["contact"]].reshape(nc, 6, self.rows.width)
         self._wrench_cost = self.source[self._parts["wrench"]].reshape(nc, 6)
         self.P, self._fill_P = self._hessian_pattern(nr)
@@ -66,7 +71,10 @@ class Assembly:
         for k, contact in enumerate(contacts):
             if contact.kind == "grasp":
                 strength = np.repeat([contact.grip_force, contact.grip_torque], 3)
-                self.x_l[self._w + 6 * k : self._w + 6 * k + 6], self.x_u[self._w + 6 * k : self._w + 6 * k + 6] = -strength, strength
+                self.x_l[self._w + 6 * k : self._w + 6 * k + 6], self.x_u[self._w + 6 * k : self._w + 6 * k + 6] = (
+                    -strength,
+                    strength,
+                )
             elif contact.min_force > 0:
                 self.x_l[self._w + 6 * k + 2] = contact.min_force
         self.qp = QP(self.P, self.c, self.A, self.b, self.G, self.h_l, self.h_u, self.x_l, self.x_u, self)
@@ -111,15 +119,21 @@ class Assembly:
         width = self.rows.width
         return self._parts["contact"].start + (k * 6 + np.arange(6))[:, None] * width + np.arange(columns)
 
-    def _equalities(self, terms: Kinematics, contacts: int, residuals: int) -> tuple[object, Callable, np.ndarray]:
+    def _equalities(
+        self, terms: Kinematics, contacts: int, residuals: int
+    ) -> tuple[sparse.csc_matrix, Callable[[np.ndarray], None], np.ndarray]:
         pattern = Pattern()
         self._motion_rows(terms, pattern, self.free_dofs)
         row = len(self.free_dofs)
-        self.eq_labels: list[tuple[str, str, str]] = [("dynamics", _dof_name(terms.model, d), "") for d in self.free_dofs]
+        self.eq_labels: list[tuple[str, str, str]] = [
+            ("dynamics", _dof_name(terms.model, int(d)), "") for d in self.free_dofs
+        ]
         self.slip_rows = slice(row, row + 6 * contacts)
         for k, cols in enumerate(self.rows.columns):
             pattern.add((row + np.arange(6))[:, None], cols, self._contact_source(k, len(cols)))
-            self.eq_labels += [("slip", " – ".join(self.contacts[k].label), unit) for unit in ("m/s²", "rad/s²") for _ in range(3)]
+            self.eq_labels += [
+                ("slip", " – ".join(self.contacts[k].label), unit) for unit in ("m/s²", "rad/s²") for _ in range(3)
+            ]
             row += 6
         self.residual_rows = slice(row, row + residuals)
         source, y = self._parts["residual"].start, self._y
@@ -136,18 +150,22 @@ class Assembly:
         m, pattern = terms.model, Pattern()
         self._motion_rows(terms, pattern, self.torque_dofs)
         row = len(self.torque_dofs)
-        self.in_labels: list[tuple[str, str, str]] = [("torque", _dof_name(m, d), "N·m") for d in self.torque_dofs]
+        self.in_labels: list[tuple[str, str, str]] = [("torque", _dof_name(m, int(d)), "N·m") for d in self.torque_dofs]
         self.torque_rows = slice(0, row)
         at = self._parts["cone"].start
         for k, facets in cones.items():
-            pattern.add((row + np.arange(len(facets)))[:, None], self._w + 6 * k + np.arange(6), at + np.arange(facets.size).reshape(facets.shape))
+            pattern.add(
+                (row + np.arange(len(facets)))[:, None],
+                self._w + 6 * k + np.arange(6),
+                at + np.arange(facets.size).reshape(facets.shape),
+            )
             self.source[at : at + facets.size] = facets.ravel()
             self.in_labels += [("friction", " – ".join(self.contacts[k].label), "N")] * len(facets)
             row, at = row + len(facets), at + facets.size
         self.cone_rows = slice(self.torque_rows.stop, row)
         at = self._parts["collision"].start
         self._slot_rows: dict[tuple[int, int], list[tuple[int, slice]]] = {}
-        self._slot_start: dict[tuple[int, int], tuple[int, int]] = {}
+        self._slot_start: dict[tuple[int, int], dict[int, int]] = {}
         for trees, count in self.slots.items():
             cols, offset, starts = [], 0, {-1: 0}
             for tree in dict.fromkeys(trees):
@@ -155,7 +173,7 @@ class Assembly:
                     cols.append(terms.tree_dofs(tree))
                     starts[tree] = offset - int(m.tree_dofadr[tree])
                     offset += len(cols[-1])
-            self._slot_start[trees] = starts[trees[0]], starts[trees[1]]
+            self._slot_start[trees] = starts
             self._slot_rows[trees] = []
             for _ in range(count):
                 pattern.add(row, np.concatenate(cols), at + np.arange(offset))
@@ -168,8 +186,16 @@ class Assembly:
 
     # -- values --------------------------------------------------------------------------------------------------------
 
-    def fill(self, terms: Kinematics, time: float, dt: float, applied: np.ndarray, q_bounds: tuple[np.ndarray, np.ndarray], collisions: CollisionRows,
-             pairs: list[PairRow]) -> QP:
+    def fill(
+        self,
+        terms: Kinematics,
+        time: float,
+        dt: float,
+        applied: np.ndarray,
+        q_bounds: tuple[np.ndarray, np.ndarray],
+        collisions: CollisionRows,
+        pairs: list[PairRow],
+    ) -> QP:
         """Fill the program for the present state."""
         cost, nv = self.cost, self.nv
         self.source[self._parts["mass"]] = terms.M
@@ -188,7 +214,10 @@ class Assembly:
         self.b[self.slip_rows] = self.rows.rhs.reshape(-1)
         self.b[self.residual_rows] = -cost.residual_rate
         limit = self.limits.torque[self.torque_dofs]
-        self.h_l[self.torque_rows], self.h_u[self.torque_rows] = force[self.torque_dofs] - limit, force[self.torque_dofs] + limit
+        self.h_l[self.torque_rows], self.h_u[self.torque_rows] = (
+            force[self.torque_dofs] - limit,
+            force[self.torque_dofs] + limit,
+        )
         self.x_l[:nv], self.x_u[:nv] = q_bounds
         self._fill_collisions(terms, collisions, pairs)
         self._fill_P(self.source)
@@ -209,7 +238,8 @@ class Assembly:
             key = slot_key(p)
             at, part = self._slot_rows[key][taken[key]]
             taken[key] += 1
-            collisions.jacobian(terms, row, self._slot_start[key] if key == (p.tree1, p.tree2) else self._slot_start[key][::-1], self.source[part])
+            start = self._slot_start[key]
+            collisions.jacobian(terms, row, (start[p.tree1], start[p.tree2]), self.source[part])
             self.h_l[at] = row.bound
             self.in_labels[at] = ("collision", p.name, "m/s²")
 

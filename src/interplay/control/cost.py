@@ -44,12 +44,21 @@ class Cost:
         self.coupled = [o for o in objectives if id(o) in self.rows]
         self.residual_rate = np.zeros(count)
         self.residual_weight = np.zeros(count)
-        self.residual_jacobian = {id(o): np.zeros((o.dim, len(o.dofs))) for o in self.coupled}
+        self.residual_jacobian: dict[int, np.ndarray] = {id(o): np.zeros((o.dim, len(o.dofs))) for o in self.coupled}
         self.diagonal = np.array([self.block[t] + i * (n + 1) for t, n in enumerate(sizes) for i in range(n)], np.int64)
         self.hessian = np.zeros(int(self.block[-1]))
         self.gradient = np.zeros(m.nv)
         self.force_weight = np.zeros((len(surfaces), 3))
         self.force_gradient = np.zeros((len(surfaces), 3))
+
+    def write_into(self, hessian: np.ndarray, weights: np.ndarray, jacobians: np.ndarray) -> None:
+        """Let the blocks, the residuals' weights and their Jacobians live in parts of the program's source vector."""
+        self.hessian, self.residual_weight = hessian, weights
+        at = 0
+        for objective in self.coupled:
+            shape = (objective.dim, len(objective.dofs))
+            self.residual_jacobian[id(objective)] = jacobians[at : at + shape[0] * shape[1]].reshape(shape)
+            at += shape[0] * shape[1]
 
     def clear(self) -> None:
         """Begin a new step."""
@@ -69,7 +78,17 @@ class Cost:
             self.residual_weight[rows] = weight
             return
         block, size, local = self._place[id(objective)]
-        _rank_update(self.hessian, self.gradient, block, size, local, objective.dofs, np.ascontiguousarray(jacobian), rate, weight)
+        _rank_update(
+            self.hessian,
+            self.gradient,
+            block,
+            size,
+            local,
+            objective.dofs,
+            np.ascontiguousarray(jacobian),
+            rate,
+            weight,
+        )
 
     def add_diagonal(self, dofs: np.ndarray, weights: np.ndarray, rate: np.ndarray) -> None:
         """Add ½ Σ w (q̈ + rate)² over single DOFs."""

@@ -66,13 +66,31 @@ class IntegratedController:
         found, conflicts, fallback = self._solve_or_relax(qp, assembly, state)
         solved = clock.perf_counter()
         closest = min((row.distance for row in pairs), default=np.inf)
-        return self._solution(found, assembly, state, memory, conflicts, fallback, Timing(modelled - begin, assembled - modelled, solved - assembled), closest)
+        return self._solution(
+            found,
+            assembly,
+            state,
+            memory,
+            conflicts,
+            fallback,
+            Timing(modelled - begin, assembled - modelled, solved - assembled),
+            closest,
+        )
 
     def problem(self, state: State) -> QP:
         """Return a copy of the program of a state, for other solvers and for study."""
         qp = self._program(state, clock.perf_counter())[0]
-        return qp._replace(P=qp.P.copy(), c=qp.c.copy(), A=qp.A.copy(), b=qp.b.copy(), G=qp.G.copy(), h_l=qp.h_l.copy(), h_u=qp.h_u.copy(),
-                           x_l=qp.x_l.copy(), x_u=qp.x_u.copy())
+        return qp._replace(
+            P=qp.P.copy(),
+            c=qp.c.copy(),
+            A=qp.A.copy(),
+            b=qp.b.copy(),
+            G=qp.G.copy(),
+            h_l=qp.h_l.copy(),
+            h_u=qp.h_u.copy(),
+            x_l=qp.x_l.copy(),
+            x_u=qp.x_u.copy(),
+        )
 
     def explain(self, state: State) -> tuple[Conflict, ...]:
         """Return which rows are in conflict at a state (body, joint, contact, pair) and by how much; empty: none."""
@@ -81,7 +99,9 @@ class IntegratedController:
     def size(self) -> dict[str, int]:
         """Return the numbers of variables and rows of the last program."""
         a = self._assembly
-        return {"vars": a.n, "eq": a.A.shape[0], "ineq": a.G.shape[0] + 2 * self.scene.model.nv} if a else {"vars": 0, "eq": 0, "ineq": 0}
+        if a is None:
+            return {"vars": 0, "eq": 0, "ineq": 0}
+        return {"vars": a.n, "eq": len(a.b), "ineq": len(a.h_l) + 2 * self.scene.model.nv}
 
     # -- parts of a step -----------------------------------------------------------------------------------------------
 
@@ -112,10 +132,14 @@ class IntegratedController:
             self._assembly = Assembly(self.terms, self.limits, list(self.contacts), list(self.objectives), grown)
         return self._assembly
 
-    def _solve_or_relax(self, qp: QP, assembly: Assembly, state: State) -> tuple[QPSolution, tuple[Conflict, ...], bool]:
+    def _solve_or_relax(
+        self, qp: QP, assembly: Assembly, state: State
+    ) -> tuple[QPSolution, tuple[Conflict, ...], bool]:
         finite = all(np.isfinite(part).all() for part in (qp.P.data, qp.c, qp.A.data, qp.b, qp.G.data))
         if not finite:
-            raise SolverError(f"the program at t = {state.time:.4f} s holds a number that is not finite; the state was written to {dump_state(state)}")
+            raise SolverError(
+                f"the program at t = {state.time:.4f} s holds a number that is not finite; the state was written to {dump_state(state)}"
+            )
         crossed = bool((qp.x_l > qp.x_u).any())
         if not crossed:
             found = self.solver.solve(qp)
@@ -123,11 +147,22 @@ class IntegratedController:
                 return found, (), False
         relaxed = relax(qp, _relaxable(assembly), make_solver("piqp"))
         if relaxed is None:
-            raise SolverError(f"no solution at t = {state.time:.4f} s even with every relaxable row relaxed; the state was written to {dump_state(state)}")
+            raise SolverError(
+                f"no solution at t = {state.time:.4f} s even with every relaxable row relaxed; the state was written to {dump_state(state)}"
+            )
         return relaxed.solution, _name(relaxed.slack, assembly, self.terms), True
 
-    def _solution(self, found: QPSolution, assembly: Assembly, state: State, memory: Memory, conflicts: tuple[Conflict, ...], fallback: bool,
-                  timing: Timing, closest: float) -> Solution:
+    def _solution(
+        self,
+        found: QPSolution,
+        assembly: Assembly,
+        state: State,
+        memory: Memory,
+        conflicts: tuple[Conflict, ...],
+        fallback: bool,
+        timing: Timing,
+        closest: float,
+    ) -> Solution:
         terms, nv, nc = self.terms, assembly.nv, len(assembly.contacts)
         qacc = found.x[:nv].copy()
         wrenches = found.x[nv : nv + 6 * nc].reshape(nc, 6).copy()
@@ -138,7 +173,20 @@ class IntegratedController:
         tau[assembly.free_dofs] = 0.0
         at_sites = np.array([assembly.rows.wrench_at_site(terms, k, w) for k, w in enumerate(wrenches)]).reshape(nc, 6)
         proof = Proof(found.status, found.iterations, found.primal_residual, found.dual_residual, found.gap)
-        return Solution(qacc, tau, wrenches, contact, at_sites, assembly.rows.drift.copy(), conflicts, fallback, memory, proof, timing, closest)
+        return Solution(
+            qacc,
+            tau,
+            wrenches,
+            contact,
+            at_sites,
+            assembly.rows.drift.copy(),
+            conflicts,
+            fallback,
+            memory,
+            proof,
+            timing,
+            closest,
+        )
 
 
 def _relaxable(assembly: Assembly) -> dict[str, list[tuple[str, int]]]:
@@ -150,7 +198,11 @@ def _relaxable(assembly: Assembly) -> dict[str, list[tuple[str, int]]]:
     kinds["slip"] = [("A", index) for index, (kind, _, _) in enumerate(assembly.eq_labels) if kind == "slip"]
     bounded = np.flatnonzero(np.isfinite(assembly.x_l[: assembly.nv]) | np.isfinite(assembly.x_u[: assembly.nv]))
     kinds["limit"] = [("x", int(i)) for i in bounded]
-    kinds["force"] = [("x", assembly.nv + 6 * k + 2) for k, c in enumerate(assembly.contacts) if c.kind == "planar" and c.min_force > 0]
+    kinds["force"] = [
+        ("x", assembly.nv + 6 * k + 2)
+        for k, c in enumerate(assembly.contacts)
+        if c.kind == "planar" and c.min_force > 0
+    ]
     return kinds
 
 

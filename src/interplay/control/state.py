@@ -28,7 +28,10 @@ class Memory(NamedTuple):
     @classmethod
     def restore(cls, data: dict[str, Any]) -> Memory:
         """Return the memory written by ``checkpoint``."""
-        return cls(np.array(data["limits"], float).reshape(2, -1), {int(k): ActivePair(float(xi), np.array(u)) for k, (xi, u) in data["pairs"].items()})
+        return cls(
+            np.array(data["limits"], float).reshape(2, -1),
+            {int(k): ActivePair(float(xi), np.array(u)) for k, (xi, u) in data["pairs"].items()},
+        )
 
 
 @dataclass(frozen=True)
@@ -64,14 +67,27 @@ def check_state(m: mujoco.MjModel, state: State) -> None:
 def dump_state(state: State) -> str:
     """Write a state to a new file, from which ``load_state`` reads it, and return the path."""
     with tempfile.NamedTemporaryFile("wb", prefix="interplay_state_", suffix=".npz", delete=False) as file:
-        np.savez(file, time=state.time, qpos=state.qpos, qvel=state.qvel, applied=state.applied, memory=json.dumps(state.memory.checkpoint()))
+        np.savez(
+            file,
+            time=state.time,
+            qpos=state.qpos,
+            qvel=state.qvel,
+            applied=state.applied,
+            memory=json.dumps(state.memory.checkpoint()),
+        )
     return file.name
 
 
 def load_state(path: str | Path) -> State:
     """Return a state written by ``dump_state``."""
     with np.load(path, allow_pickle=False) as data:
-        return State(float(data["time"]), data["qpos"], data["qvel"], data["applied"], Memory.restore(json.loads(str(data["memory"]))))
+        return State(
+            float(data["time"]),
+            data["qpos"],
+            data["qvel"],
+            data["applied"],
+            Memory.restore(json.loads(str(data["memory"]))),
+        )
 
 
 class Conflict(NamedTuple):

@@ -31,7 +31,10 @@ class Replay:
         self.recording = recording
         self.model = m = mujoco.MjModel.from_xml_path(str(recording.scene_path))
         self.terms = Kinematics(m)
-        self.sites = [[mujoco.mj_name2id(m, mujoco.mjtObj.mjOBJ_SITE, name) if name != "world" else -1 for name in pair] for pair in recording.contacts]
+        self.sites = [
+            [mujoco.mj_name2id(m, mujoco.mjtObj.mjOBJ_SITE, name) if name != "world" else -1 for name in pair]
+            for pair in recording.contacts
+        ]
         self._masses = recording.masses(m.body_mass.copy(), m.body_inertia.copy())
 
     def at(self, t: int) -> Kinematics:
@@ -65,8 +68,20 @@ def certify(recording: Recording, contact_options: dict[tuple[str, str], PlanarC
     m = replay.model
     limits = JointLimits.of(m)
     driven = ~np.isnan(limits.torque)
-    worst = dict.fromkeys(("momentum_residual", "eom_residual", "third_law_residual", "friction_violation", "torque_ratio", "limit_violation"), 0.0)
-    free = [t for t in range(m.ntree) if m.jnt_type[m.body_jntadr[m.tree_bodyadr[t]]] == int(mujoco.mjtJoint.mjJNT_FREE)]
+    worst: dict[str, float] = dict.fromkeys(
+        (
+            "momentum_residual",
+            "eom_residual",
+            "third_law_residual",
+            "friction_violation",
+            "torque_ratio",
+            "limit_violation",
+        ),
+        0.0,
+    )
+    free = [
+        t for t in range(m.ntree) if m.jnt_type[m.body_jntadr[m.tree_bodyadr[t]]] == int(mujoco.mjtJoint.mjJNT_FREE)
+    ]
     for t in range(recording.steps):
         terms = replay.at(t)
         qacc, tau = recording["qacc"][t], recording["tau"][t]
@@ -78,14 +93,21 @@ def certify(recording: Recording, contact_options: dict[tuple[str, str], PlanarC
         _raise(worst, "eom_residual", float(np.abs(residual).max()) / size)
         _raise(worst, "momentum_residual", _momentum(replay, t, free, qacc, applied))
         # What the program put on the two sides of its contacts against +w on the first and −w on the second at one point.
-        _raise(worst, "third_law_residual", float(np.abs(recording["qfrc_contact"][t] - contact).max()) / max(float(np.abs(contact).max()), 1e-9))
+        _raise(
+            worst,
+            "third_law_residual",
+            float(np.abs(recording["qfrc_contact"][t] - contact).max()) / max(float(np.abs(contact).max()), 1e-9),
+        )
         limited = driven & np.isfinite(limits.torque)
         _raise(worst, "torque_ratio", float((np.abs(tau[limited]) / limits.torque[limited]).max(initial=0.0)))
         q = recording["qpos"][t][limits.adr]
         _raise(worst, "limit_violation", float(np.maximum(limits.low - q, q - limits.high).max(initial=0.0)))
         _raise(worst, "friction_violation", _friction(recording, replay, t, contact_options))
-    return {"contact_drift_mm": 1e3 * float(recording["drift"].max(initial=0.0)), "penetration_mm": 1e3 * max(0.0, -float(recording["closest"].min(initial=0.0))),
-            **worst}
+    return {
+        "contact_drift_mm": 1e3 * float(recording["drift"].max(initial=0.0)),
+        "penetration_mm": 1e3 * max(0.0, -float(recording["closest"].min(initial=0.0))),
+        **worst,
+    }
 
 
 def _raise(worst: dict[str, float], key: str, value: float) -> None:

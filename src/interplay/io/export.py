@@ -38,7 +38,11 @@ def write_npz(recording: Recording, out: Path) -> None:
     arrays["qfrc_applied"] = a.get("applied", np.zeros_like(a["qvel"]))
     arrays["contact_names"] = np.array(recording.contacts, dtype=str).reshape(-1, 2)
     arrays["contact_active"], arrays["contact_wrench"] = a["active"], a["wrench"]
-    arrays["phase"], arrays["step_ms"], arrays["solve_ms"] = np.array(recording.phases, dtype=str), a["step_ms"], a["solve_ms"]
+    arrays["phase"], arrays["step_ms"], arrays["solve_ms"] = (
+        np.array(recording.phases, dtype=str),
+        a["step_ms"],
+        a["solve_ms"],
+    )
     masses = recording.masses(replay.model.body_mass.copy(), replay.model.body_inertia.copy())
     if masses is not None:
         arrays["body_mass"], arrays["body_inertia"] = masses
@@ -51,8 +55,18 @@ def camera_of(recording: Recording) -> Camera:
     return known.camera if known else Camera()
 
 
-def write_strip(recording: Recording, out: Path, *, frames: int = 12, columns: int = 6, width: int = 360, height: int = 400, begin: float | None = None,
-                end: float | None = None, camera: Camera | None = None) -> None:
+def write_strip(
+    recording: Recording,
+    out: Path,
+    *,
+    frames: int = 12,
+    columns: int = 6,
+    width: int = 360,
+    height: int = 400,
+    begin: float | None = None,
+    end: float | None = None,
+    camera: Camera | None = None,
+) -> None:
     """Write a film strip: frames evenly spread over [begin, end] s, each with its time and phase."""
     if frames < 1 or columns < 1:
         raise InputError(f"film strip: expected at least one frame and column, got {frames} and {columns}")

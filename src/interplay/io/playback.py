@@ -34,8 +34,13 @@ def write_html(recording: Recording, out: Path, *, fps: float = 25.0) -> None:
         serializer = server.get_scene_serializer()
         for g in shapes:
             vertices, faces = geom_mesh(m, g)
-            handles[g] = server.scene.add_mesh_simple(f"/{m.geom(g).name}", vertices, faces, color=tuple(int(255 * c) for c in m.geom_rgba[g, :3]),
-                                                      flat_shading=m.geom_type[g] == int(mujoco.mjtGeom.mjGEOM_BOX))
+            handles[g] = server.scene.add_mesh_simple(
+                f"/{m.geom(g).name}",
+                vertices,
+                faces,
+                color=np.asarray(m.geom_rgba[g, :3], float),
+                flat_shading=m.geom_type[g] == int(mujoco.mjtGeom.mjGEOM_BOX),
+            )
         step = max(1, round(1.0 / (fps * recording.header["dt"])))
         still = _fixed(m)
         last: dict[int, np.ndarray] = {}
@@ -53,7 +58,8 @@ def write_html(recording: Recording, out: Path, *, fps: float = 25.0) -> None:
             serializer.insert_sleep(step * recording.header["dt"])
         out.write_text(serializer.as_html())
     finally:
-        server.stop()
+        with contextlib.redirect_stdout(io.StringIO()):
+            server.stop()
 
 
 def _fixed(m: mujoco.MjModel) -> np.ndarray:
@@ -69,7 +75,9 @@ def geom_mesh(m: mujoco.MjModel, geom: int) -> tuple[np.ndarray, np.ndarray]:
     if kind == int(G.mjGEOM_MESH):
         mesh = int(m.geom_dataid[geom])
         v, f = int(m.mesh_vertadr[mesh]), int(m.mesh_faceadr[mesh])
-        return m.mesh_vert[v : v + m.mesh_vertnum[mesh]].astype(np.float32), m.mesh_face[f : f + m.mesh_facenum[mesh]].astype(np.uint32)
+        return m.mesh_vert[v : v + m.mesh_vertnum[mesh]].astype(np.float32), m.mesh_face[
+            f : f + m.mesh_facenum[mesh]
+        ].astype(np.uint32)
     if kind == int(G.mjGEOM_BOX):
         shape = trimesh.creation.box(extents=2 * size)
     elif kind == int(G.mjGEOM_CAPSULE):

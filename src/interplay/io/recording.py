@@ -39,7 +39,20 @@ class Recorder:
         self._clear()
 
     def _clear(self) -> None:
-        self._rows: dict[str, list] = {name: [] for name in (*_COLUMNS, "time", "step_ms", "solve_ms", "model_ms", "assemble_ms", "closest", "wrench", "drift")}
+        self._rows: dict[str, list] = {
+            name: []
+            for name in (
+                *_COLUMNS,
+                "time",
+                "step_ms",
+                "solve_ms",
+                "model_ms",
+                "assemble_ms",
+                "closest",
+                "wrench",
+                "drift",
+            )
+        }
         self._contacts: list[tuple] = []
         self._phases: list[str] = []
         self._conflicts: list[tuple[int, list]] = []
@@ -49,11 +62,22 @@ class Recorder:
     def __call__(self, state: State, solution: Solution, seconds: float) -> None:
         """Take one step."""
         sim, rows, timing = self._sim, self._rows, solution.timing
-        for name, value in (("qpos", state.qpos), ("qvel", state.qvel), ("qacc", solution.qacc), ("tau", solution.tau),
-                            ("qfrc_contact", solution.qfrc_contact), ("applied", state.applied),
-                            ("time", state.time), ("step_ms", 1e3 * seconds), ("solve_ms", 1e3 * timing.solve), ("model_ms", 1e3 * timing.model),
-                            ("assemble_ms", 1e3 * timing.assemble), ("closest", solution.closest), ("wrench", solution.site_wrenches),
-                            ("drift", solution.drift)):
+        for name, value in (
+            ("qpos", state.qpos),
+            ("qvel", state.qvel),
+            ("qacc", solution.qacc),
+            ("tau", solution.tau),
+            ("qfrc_contact", solution.qfrc_contact),
+            ("applied", state.applied),
+            ("time", state.time),
+            ("step_ms", 1e3 * seconds),
+            ("solve_ms", 1e3 * timing.solve),
+            ("model_ms", 1e3 * timing.model),
+            ("assemble_ms", 1e3 * timing.assemble),
+            ("closest", solution.closest),
+            ("wrench", solution.site_wrenches),
+            ("drift", solution.drift),
+        ):
             rows[name].append(value)
         self._contacts.append(sim._solved_contacts)
         self._phases.append(sim.machine.phase.name if sim.machine and sim.machine.phase else "")
@@ -74,13 +98,20 @@ class Recorder:
         rows, count = self._rows, len(self._rows["time"])
         labels = list(dict.fromkeys(c.label for contacts in self._contacts for c in contacts))
         place = {label: k for k, label in enumerate(labels)}
-        active, wrench, drift = np.zeros((count, len(labels)), bool), np.zeros((count, len(labels), 6)), np.zeros((count, len(labels)))
+        active, wrench, drift = (
+            np.zeros((count, len(labels)), bool),
+            np.zeros((count, len(labels), 6)),
+            np.zeros((count, len(labels))),
+        )
         for t, contacts in enumerate(self._contacts):
             for k, contact in enumerate(contacts):
                 at = place[contact.label]
                 active[t, at], wrench[t, at] = True, rows["wrench"][t][k]
                 drift[t, at] = corner_drift(contact, rows["drift"][t][k])
-        arrays = {name: np.array(rows[name]) for name in (*_COLUMNS, "time", "step_ms", "solve_ms", "model_ms", "assemble_ms", "closest")}
+        arrays = {
+            name: np.array(rows[name])
+            for name in (*_COLUMNS, "time", "step_ms", "solve_ms", "model_ms", "assemble_ms", "closest")
+        }
         arrays.update(active=active, wrench=wrench, drift=drift)
         if not arrays["applied"].any():
             del arrays["applied"]
@@ -88,7 +119,10 @@ class Recorder:
             arrays["body_mass"], arrays["body_inertia"] = np.array(self._mass), np.array(self._inertia)
         names = list(dict.fromkeys(self._phases))
         arrays["phase"] = np.array([names.index(p) for p in self._phases], np.int32)
-        self._write({"contacts": labels, "phases": names, "conflicts": self._conflicts, "checkpoint": self._sim.checkpoint()}, arrays)
+        self._write(
+            {"contacts": labels, "phases": names, "conflicts": self._conflicts, "checkpoint": self._sim.checkpoint()},
+            arrays,
+        )
         self._clear()
 
     def close(self) -> None:
@@ -116,7 +150,12 @@ def _pack(info: dict[str, Any], arrays: dict[str, np.ndarray]) -> bytes:
         array = np.ascontiguousarray(array)
         if array.dtype == np.float64 and len(array):
             bits = array.view(np.int64).reshape(len(array), -1)
-            data = np.diff(bits, axis=0, prepend=np.zeros((1, bits.shape[1]), np.int64)).view(np.uint8).reshape(-1, 8).T.tobytes()
+            data = (
+                np.diff(bits, axis=0, prepend=np.zeros((1, bits.shape[1]), np.int64))
+                .view(np.uint8)
+                .reshape(-1, 8)
+                .T.tobytes()
+            )
         else:
             data = array.tobytes()
         head = json.dumps([name, array.dtype.str, array.shape, len(data)]).encode()
@@ -199,8 +238,14 @@ class Recording:
                 columns.setdefault(name, []).append(array)
             start += count
         self.steps = start
-        self.arrays = {name: np.concatenate(parts) for name, parts in columns.items() if name not in ("body_mass", "body_inertia")}
-        self._masses = [(len(a["time"]), a.get("body_mass"), a.get("body_inertia")) for _, a in blocks] if "body_mass" in every else []
+        self.arrays = {
+            name: np.concatenate(parts) for name, parts in columns.items() if name not in ("body_mass", "body_inertia")
+        }
+        self._masses = (
+            [(len(a["time"]), a.get("body_mass"), a.get("body_inertia")) for _, a in blocks]
+            if "body_mass" in every
+            else []
+        )
         if not blocks:
             raise InputError(f"{str(self.path)!r} holds no step yet")
 

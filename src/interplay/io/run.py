@@ -28,6 +28,7 @@ class _Watch:
         self.planar: dict[tuple[str, str], PlanarContact] = {}
         self.size: dict[str, int] = {}
         self._seen: tuple = ()
+        self._declared_seen = False
 
     def __call__(self, *_: Any) -> None:
         sim, table = self._sim, self._declared.table_phase
@@ -39,13 +40,25 @@ class _Watch:
             if contact.kind == "planar":
                 self.planar[contact.label] = planar_contact(sim.scene.model, contact)
         size = problem_size(sim, self._declared.table_pairs if table else None)
-        if (table and key[1] == table) or (not table and size["vars"] > self.size.get("vars", -1)):
-            self.size = size
+        declared = table is not None and key[1] == table
+        if declared or (not self._declared_seen and size["vars"] > self.size.get("vars", -1)):
+            self.size, self._declared_seen = size, declared
 
 
-def run(name: str, out: str | Path, *, seconds: float | None = None, dt: float | None = None, solver: str = "piqp", seed: int = 0,
-        parameters: Mapping[str, Any] | None = None, targets: str | Path | None = None, world: str = "direct", resume: bool = False,
-        progress: Progress | None = None) -> dict[str, Any]:
+def run(
+    name: str,
+    out: str | Path,
+    *,
+    seconds: float | None = None,
+    dt: float | None = None,
+    solver: str = "piqp",
+    seed: int = 0,
+    parameters: Mapping[str, Any] | None = None,
+    targets: str | Path | None = None,
+    world: str = "direct",
+    resume: bool = False,
+    progress: Progress | None = None,
+) -> dict[str, Any]:
     """Run a scenario, write ``recording``, ``scene.xml`` and ``report.json`` into a folder, and return the report.
 
     Args:
@@ -65,7 +78,13 @@ def run(name: str, out: str | Path, *, seconds: float | None = None, dt: float |
         header = before.header
         if header["scenario"] != name:
             raise InputError(f"resume: {str(out)!r} holds {header['scenario']!r}, not {name!r}")
-        parameters, dt, seed, solver, world = header["parameters"], header["dt"], header["seed"], header["solver"], header["world"]
+        parameters, dt, seed, solver, world = (
+            header["parameters"],
+            header["dt"],
+            header["seed"],
+            header["solver"],
+            header["world"],
+        )
         targets = targets or header["targets"]
     chosen = scenario(name)(parameters)
     sim = chosen.simulation(dt, solver, seed, world)
@@ -85,8 +104,15 @@ def run(name: str, out: str | Path, *, seconds: float | None = None, dt: float |
         sim.targets = [t for t in sim.targets if t.time > sim.time - sim.dt / 2]
     else:
         sim.scene.save(out / "scene.xml")
-    head = {"scenario": name, "parameters": json.loads(chosen.p.model_dump_json()), "dt": sim.dt, "seed": seed, "solver": solver, "world": world,
-            "targets": str(targets) if targets is not None else None}
+    head = {
+        "scenario": name,
+        "parameters": json.loads(chosen.p.model_dump_json()),
+        "dt": sim.dt,
+        "seed": seed,
+        "solver": solver,
+        "world": world,
+        "targets": str(targets) if targets is not None else None,
+    }
     recorder = Recorder(out / "recording", sim, head, resume=before is not None)
     watch = _Watch(sim, chosen)
     sim.observers += [recorder, watch]
@@ -108,7 +134,9 @@ def _finished(sim: Simulation, chosen: Scenario, last_target: float) -> bool:
     return machine.phase.interactive and held >= chosen.hold_interactive - 1e-9
 
 
-def _loop(sim: Simulation, chosen: Scenario, seconds: float | None, last_target: float, progress: Progress | None) -> str | None:
+def _loop(
+    sim: Simulation, chosen: Scenario, seconds: float | None, last_target: float, progress: Progress | None
+) -> str | None:
     """Step until the end and return what failed, if anything did."""
     every = max(1, round(0.1 / sim.dt))
     try:

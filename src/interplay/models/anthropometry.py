@@ -39,8 +39,16 @@ _PAIRED = {"upper_arm", "forearm", "hand", "thigh", "shank", "foot"}
 _COLUMN = ("head", "upper_trunk", "mid_trunk", "lower_trunk", "thigh", "shank")
 
 # Of a stature of 1.74 m [m]; they scale with height (design of the default human).
-WIDTHS = {"shoulder": 0.185, "hip": 0.085, "sole_length": 0.25, "sole_width": 0.095, "ankle_height": 0.08,
-          "heel": 0.06, "palm_length": 0.09, "palm_width": 0.08}
+WIDTHS = {
+    "shoulder": 0.185,
+    "hip": 0.085,
+    "sole_length": 0.25,
+    "sole_width": 0.095,
+    "ankle_height": 0.08,
+    "heel": 0.06,
+    "palm_length": 0.09,
+    "palm_width": 0.08,
+}
 
 
 class Range(NamedTuple):
@@ -59,41 +67,87 @@ _MX, _MY = (-1.0, 0.0, 0.0), (0.0, -1.0, 0.0)
 # Dorsiflexion is the weight-bearing 30°, not the table's 20°: a heel stays down in a squat.
 # x forward, y left, z up; flexion, abduction (left: away from the body) and outward rotation are positive.
 MOTIONS = {
-    "neck_flexion": Range(_Y, -45, 45, 40, 6), "neck_side": Range(_X, -45, 45, 40, 6), "neck_yaw": Range(_Z, -60, 60, 40, 6),
-    "head_nod": Range(_Y, -25, 25, 40, 6), "head_yaw": Range(_Z, -60, 60, 40, 6),
-    "torso_flexion": Range(_Y, -25, 80, 250, 6), "torso_side": Range(_X, -35, 35, 200, 6), "torso_yaw": Range(_Z, -45, 45, 200, 6),
+    "neck_flexion": Range(_Y, -45, 45, 40, 6),
+    "neck_side": Range(_X, -45, 45, 40, 6),
+    "neck_yaw": Range(_Z, -60, 60, 40, 6),
+    "head_nod": Range(_Y, -25, 25, 40, 6),
+    "head_yaw": Range(_Z, -60, 60, 40, 6),
+    "torso_flexion": Range(_Y, -25, 80, 250, 6),
+    "torso_side": Range(_X, -35, 35, 200, 6),
+    "torso_yaw": Range(_Z, -45, 45, 200, 6),
     "clavicle_lift": Range(_X, -10, 40, 110, 12),
-    "shoulder_flexion": Range(_MY, -60, 180, 110, 12), "shoulder_abduction": Range(_X, -30, 180, 110, 12),
+    "shoulder_flexion": Range(_MY, -60, 180, 110, 12),
+    "shoulder_abduction": Range(_X, -30, 180, 110, 12),
     "shoulder_rotation": Range(_Z, -70, 90, 60, 12),
-    "elbow_flexion": Range(_MY, 0, 150, 90, 12), "forearm_rotation": Range(_Z, -80, 80, 15, 12),
-    "wrist_flexion": Range(_MX, -70, 80, 20, 12), "wrist_deviation": Range(_MY, -30, 20, 20, 12),
-    "hip_flexion": Range(_MY, -30, 120, 220, 10), "hip_abduction": Range(_X, -30, 45, 150, 10), "hip_rotation": Range(_Z, -45, 45, 80, 10),
+    "elbow_flexion": Range(_MY, 0, 150, 90, 12),
+    "forearm_rotation": Range(_Z, -80, 80, 15, 12),
+    "wrist_flexion": Range(_MX, -70, 80, 20, 12),
+    "wrist_deviation": Range(_MY, -30, 20, 20, 12),
+    "hip_flexion": Range(_MY, -30, 120, 220, 10),
+    "hip_abduction": Range(_X, -30, 45, 150, 10),
+    "hip_rotation": Range(_Z, -45, 45, 80, 10),
     "knee_flexion": Range(_Y, 0, 150, 230, 10),
-    "ankle_flexion": Range(_MY, -50, 30, 180, 10), "ankle_inversion": Range(_MX, -20, 35, 60, 10),
+    "ankle_flexion": Range(_MY, -50, 30, 180, 10),
+    "ankle_inversion": Range(_MX, -20, 35, 60, 10),
 }
 
-_ARM7 = {"upper_arm": ("shoulder_flexion", "shoulder_abduction", "shoulder_rotation"),
-         "forearm": ("elbow_flexion",), "hand": ("forearm_rotation", "wrist_flexion", "wrist_deviation")}
-_LEG6 = {"thigh": ("hip_rotation", "hip_abduction", "hip_flexion"), "shank": ("knee_flexion",),
-         "foot": ("ankle_flexion", "ankle_inversion")}
+_ARM7 = {
+    "upper_arm": ("shoulder_flexion", "shoulder_abduction", "shoulder_rotation"),
+    "forearm": ("elbow_flexion",),
+    "hand": ("forearm_rotation", "wrist_flexion", "wrist_deviation"),
+}
+_LEG6 = {
+    "thigh": ("hip_rotation", "hip_abduction", "hip_flexion"),
+    "shank": ("knee_flexion",),
+    "foot": ("ankle_flexion", "ankle_inversion"),
+}
 
 # body: its motions, in order. A body without motions is welded to its parent.
 JOINT_SETS: dict[str, dict[str, tuple[str, ...]]] = {
-    "30": {"abdomen": ("torso_flexion",), "chest": ("torso_yaw",), "neck": ("neck_flexion",), "head": ("head_yaw",), **_ARM7, **_LEG6},
-    "31": {"abdomen": ("torso_flexion", "torso_side"), "chest": ("torso_yaw",),
-           "neck": ("neck_flexion", "neck_side", "neck_yaw"), "head": ("head_nod",),
-           "upper_arm": ("shoulder_flexion", "shoulder_abduction"), "forearm": ("elbow_flexion", "forearm_rotation"),
-           "hand": ("wrist_flexion", "wrist_deviation"), **_LEG6},
-    "34": {"abdomen": ("torso_flexion", "torso_side"), "chest": ("torso_yaw",),
-           "neck": ("neck_flexion", "neck_side"), "head": ("head_yaw",), "clavicle": ("clavicle_lift",), **_ARM7, **_LEG6},
-    "planar": {"abdomen": ("torso_flexion",), "neck": ("neck_flexion",), "head": ("head_nod",),
-               "upper_arm": ("shoulder_flexion",), "forearm": ("elbow_flexion",),
-               "thigh": ("hip_flexion",), "shank": ("knee_flexion",), "foot": ("ankle_flexion",)},
+    "30": {
+        "abdomen": ("torso_flexion",),
+        "chest": ("torso_yaw",),
+        "neck": ("neck_flexion",),
+        "head": ("head_yaw",),
+        **_ARM7,
+        **_LEG6,
+    },
+    "31": {
+        "abdomen": ("torso_flexion", "torso_side"),
+        "chest": ("torso_yaw",),
+        "neck": ("neck_flexion", "neck_side", "neck_yaw"),
+        "head": ("head_nod",),
+        "upper_arm": ("shoulder_flexion", "shoulder_abduction"),
+        "forearm": ("elbow_flexion", "forearm_rotation"),
+        "hand": ("wrist_flexion", "wrist_deviation"),
+        **_LEG6,
+    },
+    "34": {
+        "abdomen": ("torso_flexion", "torso_side"),
+        "chest": ("torso_yaw",),
+        "neck": ("neck_flexion", "neck_side"),
+        "head": ("head_yaw",),
+        "clavicle": ("clavicle_lift",),
+        **_ARM7,
+        **_LEG6,
+    },
+    "planar": {
+        "abdomen": ("torso_flexion",),
+        "neck": ("neck_flexion",),
+        "head": ("head_nod",),
+        "upper_arm": ("shoulder_flexion",),
+        "forearm": ("elbow_flexion",),
+        "thigh": ("hip_flexion",),
+        "shank": ("knee_flexion",),
+        "foot": ("ankle_flexion",),
+    },
 }
 """30: vaillant2017; 31: faloutsos2001; 34: liu2012 (its split is not printed: clavicles taken); planar: 3 + 13 DOF."""
 
 
-def segments(height: float, mass: float, sex: str, head_scale: float = 1.0, leg_scale: float = 1.0) -> dict[str, Segment]:
+def segments(
+    height: float, mass: float, sex: str, head_scale: float = 1.0, leg_scale: float = 1.0
+) -> dict[str, Segment]:
     """Return the scaled segments of a body.
 
     De Leva's landmarks do not lie on one line, so the lengths of the standing column (head, trunk, legs, ankle) add up to a
@@ -102,7 +156,9 @@ def segments(height: float, mass: float, sex: str, head_scale: float = 1.0, leg_
     """
     column = 0 if sex == "male" else 1
     reference = REFERENCE_STATURE[sex]
-    shape = {name: head_scale if name == "head" else leg_scale if name in ("thigh", "shank") else 1.0 for name in _TABLE}
+    shape = {
+        name: head_scale if name == "head" else leg_scale if name in ("thigh", "shank") else 1.0 for name in _TABLE
+    }
     raw = {name: _TABLE[name][column][0] / 1000 / reference * shape[name] for name in _TABLE}
     stack = sum(raw[name] for name in _COLUMN) + WIDTHS["ankle_height"] / 1.74
     share = {name: _TABLE[name][column][1] * (shape[name] ** 3 if name == "head" else shape[name]) for name in _TABLE}

@@ -44,30 +44,75 @@ def new_spec(root: str) -> tuple[mujoco.MjSpec, mujoco.MjsBody]:
     return spec, spec.worldbody.add_body(name=root)
 
 
-def solid(body: mujoco.MjsBody, shape: mujoco.mjtGeom, size: list[float], *, name: str, rgba: list[float],
-          density: float = 0.0, mass: float | None = None, pos: tuple[float, ...] = (0, 0, 0),
-          quat: tuple[float, ...] = (1, 0, 0, 0), friction: float = 0.8) -> None:
+def solid(
+    body: mujoco.MjsBody,
+    shape: mujoco.mjtGeom,
+    size: list[float],
+    *,
+    name: str,
+    rgba: list[float],
+    density: float = 0.0,
+    mass: float | None = None,
+    pos: tuple[float, ...] = (0, 0, 0),
+    quat: tuple[float, ...] = (1, 0, 0, 0),
+    friction: float = 0.8,
+) -> None:
     """Add a geom that is seen, weighs and collides."""
-    geom = body.add_geom(name=name, type=shape, size=[*size, 0, 0][:3], rgba=rgba, pos=list(pos), quat=list(quat),
-                         group=VISUAL_GROUP, friction=[friction, 0.005, 0.0001])
+    geom = body.add_geom(
+        name=name,
+        type=shape,
+        size=[*size, 0, 0][:3],
+        rgba=rgba,
+        pos=list(pos),
+        quat=list(quat),
+        group=VISUAL_GROUP,
+        friction=[friction, 0.005, 0.0001],
+    )
     if mass is not None:
         geom.mass = mass
     else:
         geom.density = density
 
 
-def patch(body: mujoco.MjsBody, name: str, pos: tuple[float, ...], normal: tuple[float, ...], half: tuple[float, float],
-          along: tuple[float, ...] = (1, 0, 0)) -> None:
+def patch(
+    body: mujoco.MjsBody,
+    name: str,
+    pos: tuple[float, ...],
+    normal: tuple[float, ...],
+    half: tuple[float, float],
+    along: tuple[float, ...] = (1, 0, 0),
+) -> None:
     """Add a planar contact surface: a box site, z the outward normal, x along ``along``, ``half`` its x and y half sizes."""
-    body.add_site(name=name, type=mujoco.mjtGeom.mjGEOM_BOX, pos=list(pos), quat=frame_quat(normal, along),
-                  size=[half[0], half[1], 0.002], group=SITE_GROUP, rgba=[0.2, 0.7, 0.3, 0.5])
+    body.add_site(
+        name=name,
+        type=mujoco.mjtGeom.mjGEOM_BOX,
+        pos=list(pos),
+        quat=frame_quat(normal, along),
+        size=[half[0], half[1], 0.002],
+        group=SITE_GROUP,
+        rgba=[0.2, 0.7, 0.3, 0.5],
+    )
 
 
-def grip(body: mujoco.MjsBody, name: str, pos: tuple[float, ...], axis: tuple[float, ...], half_length: float,
-         radius: float, along: tuple[float, ...] = (1, 0, 0)) -> None:
+def grip(
+    body: mujoco.MjsBody,
+    name: str,
+    pos: tuple[float, ...],
+    axis: tuple[float, ...],
+    half_length: float,
+    radius: float,
+    along: tuple[float, ...] = (1, 0, 0),
+) -> None:
     """Add a grasp surface: a cylinder site around ``axis``."""
-    body.add_site(name=name, type=mujoco.mjtGeom.mjGEOM_CYLINDER, pos=list(pos), quat=frame_quat(axis, along),
-                  size=[radius, half_length, 0], group=SITE_GROUP, rgba=[0.2, 0.4, 0.9, 0.5])
+    body.add_site(
+        name=name,
+        type=mujoco.mjtGeom.mjGEOM_CYLINDER,
+        pos=list(pos),
+        quat=frame_quat(axis, along),
+        size=[radius, half_length, 0],
+        group=SITE_GROUP,
+        rgba=[0.2, 0.4, 0.9, 0.5],
+    )
 
 
 def frame_quat(z_axis: tuple[float, ...], x_hint: tuple[float, ...]) -> list[float]:

@@ -75,13 +75,24 @@ class Stairs(_Environment):
         if isinstance(steps, bool) or not isinstance(steps, int) or not 1 <= steps <= 100:
             raise InputError(f"Stairs steps: expected a whole number in [1, 100], got {steps!r}")
         self.steps, self.rise = steps, number("Stairs rise", rise, 0.01, 1, "m")
-        self.tread, self.width = number("Stairs tread", tread, 0.05, 5, "m"), number("Stairs width", width, 0.1, 50, "m")
+        self.tread, self.width = (
+            number("Stairs tread", tread, 0.05, 5, "m"),
+            number("Stairs width", width, 0.1, 50, "m"),
+        )
 
     def build(self) -> mujoco.MjSpec:
         """Return the specification; the first step begins at x = 0."""
         spec, body = new_spec("stairs")
         for k in range(1, self.steps + 1):
             x, z = (k - 0.5) * self.tread, k * self.rise
-            solid(body, _BOX, [self.tread / 2, self.width / 2, z / 2], name=f"hull_{k}", rgba=_STONE, mass=1, pos=(x, 0, z / 2))
+            solid(
+                body,
+                _BOX,
+                [self.tread / 2, self.width / 2, z / 2],
+                name=f"hull_{k}",
+                rgba=_STONE,
+                mass=1,
+                pos=(x, 0, z / 2),
+            )
             patch(body, f"step_{k}", (x, 0, z), (0, 0, 1), (self.tread / 2, self.width / 2))
         return spec

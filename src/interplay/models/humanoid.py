@@ -16,11 +16,19 @@ from interplay.models.base import COLLISION_GROUP, Model, frame_quat, grip, new_
 GRIP_FORCE, GRIP_TORQUE = 500.0, 25.0
 """Grip strength of an adult [N], [N·m]."""
 
-_NECK_SHARE = 0.3
+_NECK_SHARE = 0.26
 """Part of the head segment's length (vertex to cervicale) that is neck."""
 
-_BENT = {"hip_flexion": 0.16, "knee_flexion": 0.32, "ankle_flexion": 0.16, "shoulder_flexion": 0.05,
-         "shoulder_abduction": 0.16, "elbow_flexion": 0.35, "torso_flexion": 0.02, "neck_flexion": 0.05}
+_BENT = {
+    "hip_flexion": 0.16,
+    "knee_flexion": 0.32,
+    "ankle_flexion": 0.16,
+    "shoulder_flexion": 0.05,
+    "shoulder_abduction": 0.16,
+    "elbow_flexion": 0.35,
+    "torso_flexion": 0.02,
+    "neck_flexion": 0.05,
+}
 """Relaxed standing posture [rad]: knees unlocked, arms hanging."""
 
 
@@ -39,9 +47,18 @@ class Humanoid(Model):
 
     kind: ClassVar[str] = "character"
 
-    def __init__(self, height: float = 1.74, mass: float | None = None, sex: str = "male", joints: int | str = 30, *,
-                 head_scale: float = 1.0, leg_scale: float = 1.0, strength: float = 1.0,
-                 color: Sequence[float] | None = None):
+    def __init__(
+        self,
+        height: float = 1.74,
+        mass: float | None = None,
+        sex: str = "male",
+        joints: int | str = 30,
+        *,
+        head_scale: float = 1.0,
+        leg_scale: float = 1.0,
+        strength: float = 1.0,
+        color: Sequence[float] | None = None,
+    ):
         """See the class."""
         super().__init__()
         self.height = number("Humanoid height", height, 0.5, 2.6, "m")
@@ -78,15 +95,22 @@ class Humanoid(Model):
         p, s = self.posture, self.segments
         hip = p["left_hip_flexion"]
         knee = hip - p["left_knee_flexion"]
-        return (s["thigh"].length * float(np.cos(hip)) + s["shank"].length * float(np.cos(knee))
-                + WIDTHS["ankle_height"] * self.scale)
+        return (
+            s["thigh"].length * float(np.cos(hip))
+            + s["shank"].length * float(np.cos(knee))
+            + WIDTHS["ankle_height"] * self.scale
+        )
 
     def build(self) -> mujoco.MjSpec:
         """Return the specification of the body."""
         spec, pelvis = new_spec("pelvis")
         seg, s = self.segments, self.scale
         if self.joints == "planar":
-            for name, kind, axis in (("root_x", "SLIDE", (1, 0, 0)), ("root_z", "SLIDE", (0, 0, 1)), ("root_pitch", "HINGE", (0, 1, 0))):
+            for name, kind, axis in (
+                ("root_x", "SLIDE", (1, 0, 0)),
+                ("root_z", "SLIDE", (0, 0, 1)),
+                ("root_pitch", "HINGE", (0, 1, 0)),
+            ):
                 pelvis.add_joint(name=name, type=getattr(mujoco.mjtJoint, f"mjJNT_{kind}"), axis=list(axis))
         lower, mid, upper, head = seg["lower_trunk"], seg["mid_trunk"], seg["upper_trunk"], seg["head"]
         neck_length = _NECK_SHARE * head.length
@@ -95,7 +119,9 @@ class Humanoid(Model):
         chest = self._child(spec, abdomen, "chest", (0, 0, mid.length), upper, (0, 0, upper.length - upper.cm))
         neck_part, head_part = _split(head, 0.15)
         neck = self._child(spec, chest, "neck", (0, 0, upper.length), neck_part, (0, 0, neck_length / 2))
-        skull = self._child(spec, neck, "head", (0, 0, neck_length), head_part, (0, 0, head.length - head.cm - 0.5 * neck_length))
+        skull = self._child(
+            spec, neck, "head", (0, 0, neck_length), head_part, (0, 0, head.length - head.cm - 0.5 * neck_length)
+        )
         looks = mannequin.Looks(spec, self.color, s)
         looks.trunk(pelvis, abdomen, chest, lower.length, mid.length, upper.length, seg["thigh"].length, self.sex)
         looks.head(neck, skull, neck_length, head.length - neck_length)
@@ -108,21 +134,38 @@ class Humanoid(Model):
     def _leg(self, spec: mujoco.MjSpec, looks: mannequin.Looks, pelvis: mujoco.MjsBody, side: str, sign: float) -> None:
         seg, s = self.segments, self.scale
         thigh_s, shank_s, foot_s = seg["thigh"], seg["shank"], seg["foot"]
-        thigh = self._child(spec, pelvis, f"{side}_thigh", (0, sign * WIDTHS["hip"] * s, 0), thigh_s, (0, 0, -thigh_s.cm), sign)
+        thigh = self._child(
+            spec, pelvis, f"{side}_thigh", (0, sign * WIDTHS["hip"] * s, 0), thigh_s, (0, 0, -thigh_s.cm), sign
+        )
         shank = self._child(spec, thigh, f"{side}_shank", (0, 0, -thigh_s.length), shank_s, (0, 0, -shank_s.cm), sign)
         ankle, heel = WIDTHS["ankle_height"] * s, WIDTHS["heel"] * s
         length, width = WIDTHS["sole_length"] * s, WIDTHS["sole_width"] * s
         # De Leva's foot axis runs from heel to toe: longitudinal is x here, sagittal z.
         turned = foot_s._replace(inertia=(foot_s.inertia[2], foot_s.inertia[1], foot_s.inertia[0]))
-        foot = self._child(spec, shank, f"{side}_foot", (0, 0, -shank_s.length), turned, (foot_s.cm - heel, 0, -0.55 * ankle), sign)
+        foot = self._child(
+            spec, shank, f"{side}_foot", (0, 0, -shank_s.length), turned, (foot_s.cm - heel, 0, -0.55 * ankle), sign
+        )
         middle = length / 2 - heel
         patch(foot, f"{side}_sole", (middle, 0, -ankle), (0, 0, -1), (length / 2, width / 2))
-        patch(thigh, f"{side}_thigh_back", (-0.075 * s, 0, -0.5 * thigh_s.length), (-1, 0, 0),
-              (0.12 * s, 0.05 * s), along=(0, 0, 1))
+        patch(
+            thigh,
+            f"{side}_thigh_back",
+            (-0.075 * s, 0, -0.5 * thigh_s.length),
+            (-1, 0, 0),
+            (0.12 * s, 0.05 * s),
+            along=(0, 0, 1),
+        )
         _capsule(thigh, f"{side}_thigh_hull", (0, 0, -0.05 * s), (0, 0, -thigh_s.length + 0.02 * s), 0.068 * s)
         _capsule(shank, f"{side}_shank_hull", (0, 0, -0.02 * s), (0, 0, -shank_s.length + 0.03 * s), 0.05 * s)
-        foot.add_geom(name=f"{side}_foot_hull", type=mujoco.mjtGeom.mjGEOM_BOX, pos=[middle, 0, -ankle + 0.035 * s],
-                      size=[length / 2, width / 2, 0.035 * s], group=COLLISION_GROUP, mass=0, rgba=_HULL)
+        foot.add_geom(
+            name=f"{side}_foot_hull",
+            type=mujoco.mjtGeom.mjGEOM_BOX,
+            pos=[middle, 0, -ankle + 0.035 * s],
+            size=[length / 2, width / 2, 0.035 * s],
+            group=COLLISION_GROUP,
+            mass=0,
+            rgba=_HULL,
+        )
         looks.leg(thigh, shank, foot, side, thigh_s.length, shank_s.length, ankle, heel, length, width)
 
     def _arm(self, spec: mujoco.MjSpec, looks: mannequin.Looks, chest: mujoco.MjsBody, side: str, sign: float) -> None:
@@ -139,29 +182,65 @@ class Humanoid(Model):
         hand = self._child(spec, forearm, f"{side}_hand", (0, 0, -fore.length), hand_s, (0, 0, -hand_s.cm), sign)
         # The palm looks toward the thigh; a handle it holds runs forward.
         palm = -0.5 * hand_s.length * 0.95
-        patch(hand, f"{side}_palm", (0, -sign * 0.016 * s, palm), (0, -sign, 0),
-              (WIDTHS["palm_length"] * s / 2, WIDTHS["palm_width"] * s / 2), along=(0, 0, -1))
+        patch(
+            hand,
+            f"{side}_palm",
+            (0, -sign * 0.016 * s, palm),
+            (0, -sign, 0),
+            (WIDTHS["palm_length"] * s / 2, WIDTHS["palm_width"] * s / 2),
+            along=(0, 0, -1),
+        )
         grip(hand, f"{side}_grip", (0, -sign * 0.03 * s, palm), (1, 0, 0), 0.045 * s, 0.016 * s, along=(0, 0, -1))
         _capsule(arm, f"{side}_upper_arm_hull", (0, 0, -0.02 * s), (0, 0, -upper.length), 0.042 * s)
         _capsule(forearm, f"{side}_forearm_hull", (0, 0, -0.02 * s), (0, 0, -fore.length + 0.02 * s), 0.036 * s)
-        hand.add_geom(name=f"{side}_hand_hull", type=mujoco.mjtGeom.mjGEOM_BOX, pos=[0, 0, -0.5 * hand_s.length],
-                      size=[0.042 * s, 0.015 * s, 0.48 * hand_s.length], group=COLLISION_GROUP, mass=0, rgba=_HULL)
+        hand.add_geom(
+            name=f"{side}_hand_hull",
+            type=mujoco.mjtGeom.mjGEOM_BOX,
+            pos=[0, 0, -0.5 * hand_s.length],
+            size=[0.042 * s, 0.015 * s, 0.48 * hand_s.length],
+            group=COLLISION_GROUP,
+            mass=0,
+            rgba=_HULL,
+        )
         looks.arm(arm, forearm, hand, side, sign, upper.length, fore.length, hand_s.length)
 
-    def _trunk_surfaces(self, pelvis: mujoco.MjsBody, chest: mujoco.MjsBody, skull: mujoco.MjsBody, neck: float) -> None:
+    def _trunk_surfaces(
+        self, pelvis: mujoco.MjsBody, chest: mujoco.MjsBody, skull: mujoco.MjsBody, neck: float
+    ) -> None:
         s, upper, head = self.scale, self.segments["upper_trunk"].length, self.segments["head"].length
         patch(pelvis, "buttocks", (-0.045 * s, 0, -0.095 * s), (0, 0, -1), (0.07 * s, 0.12 * s))
         patch(chest, "back", (-0.115 * s, 0, 0.5 * upper), (-1, 0, 0), (0.10 * s, 0.10 * s), along=(0, 0, 1))
         for side, sign in (("left", 1), ("right", -1)):
-            patch(chest, f"{side}_shoulder", (0.01 * s, sign * 0.115 * s, upper - 0.02 * s), (0, 0, 1), (0.06 * s, 0.045 * s))
+            patch(
+                chest,
+                f"{side}_shoulder",
+                (0.01 * s, sign * 0.115 * s, upper - 0.02 * s),
+                (0, 0, 1),
+                (0.06 * s, 0.045 * s),
+            )
         _capsule(pelvis, "pelvis_hull", (0, -0.07 * s, 0.03 * s), (0, 0.07 * s, 0.03 * s), 0.105 * s)
         _capsule(chest, "chest_hull", (0, -0.075 * s, 0.5 * upper), (0, 0.075 * s, 0.5 * upper), 0.105 * s)
         middle = (head - neck) / 2
-        skull.add_geom(name="head_hull", type=mujoco.mjtGeom.mjGEOM_ELLIPSOID, pos=[0.012 * s, 0, middle],
-                       size=[0.6 * middle * 1.45, 0.48 * middle * 1.45, middle], group=COLLISION_GROUP, mass=0, rgba=_HULL)
+        skull.add_geom(
+            name="head_hull",
+            type=mujoco.mjtGeom.mjGEOM_ELLIPSOID,
+            pos=[0.012 * s, 0, middle],
+            size=[0.6 * middle * 1.45, 0.48 * middle * 1.45, middle],
+            group=COLLISION_GROUP,
+            mass=0,
+            rgba=_HULL,
+        )
 
-    def _child(self, spec: mujoco.MjSpec, parent: mujoco.MjsBody, name: str, pos: tuple[float, ...], segment: Segment,
-               cm: tuple[float, ...], sign: float = 1.0) -> mujoco.MjsBody:
+    def _child(
+        self,
+        spec: mujoco.MjSpec,
+        parent: mujoco.MjsBody,
+        name: str,
+        pos: tuple[float, ...],
+        segment: Segment,
+        cm: tuple[float, ...],
+        sign: float = 1.0,
+    ) -> mujoco.MjsBody:
         """Add a body with its inertia, its joints and their motors; ``sign`` −1 mirrors the axes to the right side."""
         body = parent.add_body(name=name, pos=list(pos))
         self._inertia(body, segment, cm)
@@ -170,8 +249,14 @@ class Humanoid(Model):
         for motion in self._motions.get(part, ()):
             axis, low, high, torque, speed = MOTIONS[motion]
             joint = f"{side}_{motion}" if side else motion
-            body.add_joint(name=joint, type=mujoco.mjtJoint.mjJNT_HINGE, axis=[sign * axis[0], axis[1], sign * axis[2]],
-                           range=np.deg2rad([low, high]).tolist(), armature=0.005, userdata=[speed])
+            body.add_joint(
+                name=joint,
+                type=mujoco.mjtJoint.mjJNT_HINGE,
+                axis=[sign * axis[0], axis[1], sign * axis[2]],
+                range=np.deg2rad([low, high]).tolist(),
+                armature=0.005,
+                userdata=[speed],
+            )
             limit = torque * strength
             motor = spec.add_actuator(name=joint, target=joint, trntype=mujoco.mjtTrn.mjTRN_JOINT)
             if np.isfinite(limit):
@@ -195,8 +280,10 @@ def _sides(part: str) -> tuple[str, ...]:
 
 def _split(segment: Segment, share: float) -> tuple[Segment, Segment]:
     """Split a segment's mass into a small part and the rest."""
-    return tuple(segment._replace(mass=segment.mass * k, inertia=tuple(np.asarray(segment.inertia) * k))  # type: ignore[return-value]
-                 for k in (share, 1 - share))
+    return tuple(
+        segment._replace(mass=segment.mass * k, inertia=tuple(np.asarray(segment.inertia) * k))  # type: ignore[return-value]
+        for k in (share, 1 - share)
+    )
 
 
 def _capsule(body: mujoco.MjsBody, name: str, start: tuple[float, ...], end: tuple[float, ...], radius: float) -> None:
@@ -204,5 +291,13 @@ def _capsule(body: mujoco.MjsBody, name: str, start: tuple[float, ...], end: tup
     a, b = np.asarray(start, float), np.asarray(end, float)
     axis = b - a
     half = max(float(np.linalg.norm(axis)) / 2 - radius / 2, 0.005)
-    body.add_geom(name=name, type=mujoco.mjtGeom.mjGEOM_CAPSULE, pos=((a + b) / 2).tolist(), quat=frame_quat(tuple(axis), (1, 0, 0)),
-                  size=[radius, half, 0], group=COLLISION_GROUP, mass=0, rgba=_HULL)
+    body.add_geom(
+        name=name,
+        type=mujoco.mjtGeom.mjGEOM_CAPSULE,
+        pos=((a + b) / 2).tolist(),
+        quat=frame_quat(tuple(axis), (1, 0, 0)),
+        size=[radius, half, 0],
+        group=COLLISION_GROUP,
+        mass=0,
+        rgba=_HULL,
+    )

@@ -40,17 +40,43 @@ class Door(_Mechanism):
         spec, frame = new_spec("frame")
         w, h = self.width, self.height
         for side, sign in (("left", 1), ("right", -1)):
-            solid(frame, _BOX, [0.05, 0.04, h / 2 + 0.04], name=f"{side}_post", rgba=_FRAME, mass=5, pos=(0, sign * (w / 2 + 0.05), h / 2 + 0.04))
+            solid(
+                frame,
+                _BOX,
+                [0.05, 0.04, h / 2 + 0.04],
+                name=f"{side}_post",
+                rgba=_FRAME,
+                mass=5,
+                pos=(0, sign * (w / 2 + 0.05), h / 2 + 0.04),
+            )
         solid(frame, _BOX, [0.05, w / 2 + 0.09, 0.04], name="lintel", rgba=_FRAME, mass=5, pos=(0, 0, h + 0.05))
         leaf = frame.add_body(name="leaf", pos=[0, w / 2, 0])
         leaf.add_joint(name="hinge", type=_HINGE, axis=[0, 0, 1], range=[-0.05, 1.9], damping=1.5)
-        solid(leaf, _BOX, [0.02, w / 2 - 0.005, h / 2 - 0.005], name="panel", rgba=_PANEL, mass=self.mass, pos=(0, -w / 2, h / 2 + 0.005))
+        solid(
+            leaf,
+            _BOX,
+            [0.02, w / 2 - 0.005, h / 2 - 0.005],
+            name="panel",
+            rgba=_PANEL,
+            mass=self.mass,
+            pos=(0, -w / 2, h / 2 + 0.005),
+        )
         knob = leaf.add_body(name="handle", pos=[-0.02, -w + 0.07, self.handle_height])
         bar, arm, spring = 0.25, 0.055, 2.0
         # The spring carries the lever's own weight, so that the handle rests level.
-        knob.add_joint(name="knob", type=_HINGE, axis=[1, 0, 0], range=[-0.9, 0.9], stiffness=spring, damping=0.2, springref=bar * 9.81 * arm / spring)
+        knob.add_joint(
+            name="knob",
+            type=_HINGE,
+            axis=[1, 0, 0],
+            range=[-0.9, 0.9],
+            stiffness=spring,
+            damping=0.2,
+            springref=bar * 9.81 * arm / spring,
+        )
         solid(knob, _CYLINDER, [0.012, 0.03], name="spindle", rgba=STEEL, mass=0.15, pos=(-0.03, 0, 0), quat=_ALONG_X)
-        solid(knob, _CAPSULE, [0.011, 0.055], name="handle_bar", rgba=STEEL, mass=bar, pos=(-0.062, arm, 0), quat=_ALONG_Y)
+        solid(
+            knob, _CAPSULE, [0.011, 0.055], name="handle_bar", rgba=STEEL, mass=bar, pos=(-0.062, arm, 0), quat=_ALONG_Y
+        )
         grip(knob, "knob_grip", (-0.062, 0.06, 0), (0, 1, 0), 0.05, 0.011)
         return spec
 
@@ -61,19 +87,41 @@ class Valve(_Mechanism):
     def __init__(self, radius: float = 0.2, mass: float = 6.0, height: float = 1.05):
         """Take the radius of the handle's circle [m], the wheel's mass [kg] and the height of its axis [m]."""
         super().__init__()
-        self.radius, self.mass = number("Valve radius", radius, 0.05, 1, "m"), number("Valve mass", mass, 0.1, 200, "kg")
+        self.radius, self.mass = (
+            number("Valve radius", radius, 0.05, 1, "m"),
+            number("Valve mass", mass, 0.1, 200, "kg"),
+        )
         self.height = number("Valve height", height, 0.2, 3, "m")
 
     def build(self) -> mujoco.MjSpec:
         """Return the specification."""
         spec, stand = new_spec("stand")
-        solid(stand, _BOX, [0.08, 0.06, self.height / 2], name="post", rgba=STEEL, mass=20, pos=(0.13, 0, self.height / 2))
+        solid(
+            stand, _BOX, [0.08, 0.06, self.height / 2], name="post", rgba=STEEL, mass=20, pos=(0.13, 0, self.height / 2)
+        )
         wheel = stand.add_body(name="wheel", pos=[0, 0, self.height])
         wheel.add_joint(name="wheel", type=_HINGE, axis=[1, 0, 0], damping=0.8)
-        solid(wheel, _CYLINDER, [self.radius + 0.02, 0.012], name="disc", rgba=[0.75, 0.25, 0.2, 1], mass=self.mass, quat=_ALONG_X)
+        solid(
+            wheel,
+            _CYLINDER,
+            [self.radius + 0.02, 0.012],
+            name="disc",
+            rgba=[0.75, 0.25, 0.2, 1],
+            mass=self.mass,
+            quat=_ALONG_X,
+        )
         handle = wheel.add_body(name="handle", pos=[-0.012, 0, self.radius])
         handle.add_joint(name="handle", type=_HINGE, axis=[1, 0, 0], damping=0.02)
-        solid(handle, _CAPSULE, [0.014, 0.05], name="handle_bar", rgba=[0.15, 0.15, 0.15, 1], mass=0.3, pos=(-0.065, 0, 0), quat=_ALONG_X)
+        solid(
+            handle,
+            _CAPSULE,
+            [0.014, 0.05],
+            name="handle_bar",
+            rgba=[0.15, 0.15, 0.15, 1],
+            mass=0.3,
+            pos=(-0.065, 0, 0),
+            quat=_ALONG_X,
+        )
         grip(handle, "handle_grip", (-0.065, 0, 0), (1, 0, 0), 0.05, 0.014, along=(0, 0, 1))
         return spec
 
@@ -81,11 +129,21 @@ class Valve(_Mechanism):
 class Lever(_Mechanism):
     """A lever that swings about y, with a spring-damper at its hinge and a bulky end above the grip."""
 
-    def __init__(self, length: float = 0.7, mass: float = 3.0, stiffness: float = 12.0, damping: float = 3.0, height: float = 0.55):
+    def __init__(
+        self,
+        length: float = 0.7,
+        mass: float = 3.0,
+        stiffness: float = 12.0,
+        damping: float = 3.0,
+        height: float = 0.55,
+    ):
         """Take arm length [m], mass [kg], spring [N·m/rad], damper [N·m·s/rad] and the height of the hinge [m]."""
         super().__init__()
         self.length, self.mass = number("Lever length", length, 0.2, 3, "m"), number("Lever mass", mass, 0.1, 100, "kg")
-        self.stiffness, self.damping = number("Lever stiffness", stiffness, 0, 1e4), number("Lever damping", damping, 0, 1e4)
+        self.stiffness, self.damping = (
+            number("Lever stiffness", stiffness, 0, 1e4),
+            number("Lever damping", damping, 0, 1e4),
+        )
         self.height = number("Lever height", height, 0.1, 3, "m")
 
     def build(self) -> mujoco.MjSpec:
@@ -93,9 +151,27 @@ class Lever(_Mechanism):
         spec, base = new_spec("base")
         solid(base, _BOX, [0.1, 0.1, self.height / 2], name="post", rgba=STEEL, mass=20, pos=(0, 0, self.height / 2))
         arm = base.add_body(name="arm", pos=[0, 0, self.height])
-        arm.add_joint(name="hinge", type=_HINGE, axis=[0, 1, 0], range=[-1.2, 1.2], stiffness=self.stiffness, damping=self.damping)
-        solid(arm, _CAPSULE, [0.018, self.length / 2], name="rod", rgba=WOOD, mass=0.5 * self.mass, pos=(0, 0, self.length / 2))
-        solid(arm, _BOX, [0.09, 0.09, 0.09], name="bulk", rgba=[0.75, 0.25, 0.2, 1], mass=0.5 * self.mass, pos=(0, 0, self.length + 0.1))
+        arm.add_joint(
+            name="hinge", type=_HINGE, axis=[0, 1, 0], range=[-1.2, 1.2], stiffness=self.stiffness, damping=self.damping
+        )
+        solid(
+            arm,
+            _CAPSULE,
+            [0.018, self.length / 2],
+            name="rod",
+            rgba=WOOD,
+            mass=0.5 * self.mass,
+            pos=(0, 0, self.length / 2),
+        )
+        solid(
+            arm,
+            _BOX,
+            [0.09, 0.09, 0.09],
+            name="bulk",
+            rgba=[0.75, 0.25, 0.2, 1],
+            mass=0.5 * self.mass,
+            pos=(0, 0, self.length + 0.1),
+        )
         bar = 0.62 * self.length
         solid(arm, _CAPSULE, [0.013, 0.09], name="cross_bar", rgba=STEEL, mass=0.2, pos=(0, 0, bar), quat=_ALONG_Y)
         grip(arm, "left_grip", (0, 0.07, bar), (0, 1, 0), 0.05, 0.013)

@@ -9,8 +9,12 @@ import mujoco
 from interplay.errors import number, vector
 from interplay.models.base import Model, grip, new_spec, patch, solid
 
-_BOX, _CYLINDER, _SPHERE, _CAPSULE = (mujoco.mjtGeom.mjGEOM_BOX, mujoco.mjtGeom.mjGEOM_CYLINDER, mujoco.mjtGeom.mjGEOM_SPHERE,
-                                      mujoco.mjtGeom.mjGEOM_CAPSULE)
+_BOX, _CYLINDER, _SPHERE, _CAPSULE = (
+    mujoco.mjtGeom.mjGEOM_BOX,
+    mujoco.mjtGeom.mjGEOM_CYLINDER,
+    mujoco.mjtGeom.mjGEOM_SPHERE,
+    mujoco.mjtGeom.mjGEOM_CAPSULE,
+)
 WOOD, STEEL, CARD, RUBBER = [0.72, 0.53, 0.35, 1], [0.60, 0.63, 0.67, 1], [0.80, 0.66, 0.45, 1], [0.85, 0.35, 0.25, 1]
 _ALONG_X = (0.7071067811865476, 0.0, 0.7071067811865476, 0.0)
 _ALONG_Y = (0.7071067811865476, -0.7071067811865476, 0.0, 0.0)
@@ -19,7 +23,9 @@ _ALONG_Y = (0.7071067811865476, -0.7071067811865476, 0.0, 0.0)
 class Box(Model):
     """A box with a contact patch on every face: ``left``, ``right``, ``front``, ``rear``, ``top``, ``bottom``."""
 
-    def __init__(self, size: Sequence[float] = (0.30, 0.36, 0.26), mass: float = 5.0, color: Sequence[float] = tuple(CARD[:3])):
+    def __init__(
+        self, size: Sequence[float] = (0.30, 0.36, 0.26), mass: float = 5.0, color: Sequence[float] = tuple(CARD[:3])
+    ):
         """Take the full edge lengths [m] along x (forward), y, z and the mass [kg]."""
         super().__init__()
         self.size = vector("Box size", size, 3)
@@ -53,7 +59,10 @@ class Ball(Model):
     def __init__(self, radius: float = 0.12, mass: float = 0.6):
         """Take the radius [m] and mass [kg]."""
         super().__init__()
-        self.radius, self.mass = number("Ball radius", radius, 0.005, 5, "m"), number("Ball mass", mass, 1e-3, 5000, "kg")
+        self.radius, self.mass = (
+            number("Ball radius", radius, 0.005, 5, "m"),
+            number("Ball mass", mass, 1e-3, 5000, "kg"),
+        )
 
     @property
     def placement_height(self) -> float:
@@ -74,11 +83,19 @@ class Barbell(Model):
     change one end.
     """
 
-    def __init__(self, length: float = 1.8, bar_mass: float = 4.0, left: float = 3.0, right: float = 3.0, grip_at: float = 0.28):
+    def __init__(
+        self, length: float = 1.8, bar_mass: float = 4.0, left: float = 3.0, right: float = 3.0, grip_at: float = 0.28
+    ):
         """Take the bar's length [m], masses [kg], and the distance of each grip from the middle [m]."""
         super().__init__()
-        self.length, self.bar_mass = number("Barbell length", length, 0.3, 10, "m"), number("Barbell bar_mass", bar_mass, 0.05, 200, "kg")
-        self.left, self.right = number("Barbell left", left, 0.01, 200, "kg"), number("Barbell right", right, 0.01, 200, "kg")
+        self.length, self.bar_mass = (
+            number("Barbell length", length, 0.3, 10, "m"),
+            number("Barbell bar_mass", bar_mass, 0.05, 200, "kg"),
+        )
+        self.left, self.right = (
+            number("Barbell left", left, 0.01, 200, "kg"),
+            number("Barbell right", right, 0.01, 200, "kg"),
+        )
         self.grip_at = number("Barbell grip_at", grip_at, 0.05, self.length / 2 - 0.05, "m")
 
     def build(self) -> mujoco.MjSpec:
@@ -87,7 +104,9 @@ class Barbell(Model):
         solid(body, _CAPSULE, [0.014, self.length / 2], name="bar_hull", rgba=STEEL, mass=self.bar_mass, quat=_ALONG_Y)
         for side, sign, mass in (("left", 1, self.left), ("right", -1, self.right)):
             end = body.add_body(name=f"{side}_weight", pos=[0, sign * self.length / 2, 0])
-            solid(end, _CYLINDER, [0.1, 0.035], name=f"{side}_disc", rgba=[0.2, 0.22, 0.25, 1], mass=mass, quat=_ALONG_Y)
+            solid(
+                end, _CYLINDER, [0.1, 0.035], name=f"{side}_disc", rgba=[0.2, 0.22, 0.25, 1], mass=mass, quat=_ALONG_Y
+            )
             grip(body, f"{side}_grip", (0, sign * self.grip_at, 0), (0, 1, 0), 0.06, 0.014)
         return spec
 
@@ -99,7 +118,10 @@ class Litter(Model):
         """Take the poles' length and distance [m], the mass [kg], and how far the footrest lies below the seat [m]."""
         super().__init__()
         self.length, self.width = number("Litter length", length, 1, 6, "m"), number("Litter width", width, 0.3, 2, "m")
-        self.mass, self.drop = number("Litter mass", mass, 0.5, 500, "kg"), number("Litter footrest_depth", footrest_depth, 0.1, 1, "m")
+        self.mass, self.drop = (
+            number("Litter mass", mass, 0.5, 500, "kg"),
+            number("Litter footrest_depth", footrest_depth, 0.1, 1, "m"),
+        )
 
     @property
     def placement_height(self) -> float:
@@ -111,14 +133,30 @@ class Litter(Model):
         spec, body = new_spec("litter")
         m, half, y = self.mass, self.length / 2, self.width / 2
         for side, sign in (("left", 1), ("right", -1)):
-            solid(body, _CAPSULE, [0.02, half], name=f"{side}_pole", rgba=WOOD, mass=0.2 * m, pos=(0, sign * y, 0), quat=_ALONG_X)
+            solid(
+                body,
+                _CAPSULE,
+                [0.02, half],
+                name=f"{side}_pole",
+                rgba=WOOD,
+                mass=0.2 * m,
+                pos=(0, sign * y, 0),
+                quat=_ALONG_X,
+            )
             for end, along in (("front", 1), ("rear", -1)):
                 grip(body, f"{end}_{side}_grip", (along * (half - 0.12), sign * y, 0), (1, 0, 0), 0.07, 0.02)
         solid(body, _BOX, [0.22, y, 0.015], name="seat_board", rgba=WOOD, mass=0.35 * m)
         solid(body, _BOX, [0.16, y, 0.01], name="foot_board", rgba=WOOD, mass=0.15 * m, pos=(0.42, 0, -self.drop))
         for side, sign in (("left", 1), ("right", -1)):
-            solid(body, _BOX, [0.015, 0.015, self.drop / 2], name=f"{side}_strut", rgba=WOOD, mass=0.05 * m,
-                  pos=(0.27, sign * (y - 0.02), -self.drop / 2))
+            solid(
+                body,
+                _BOX,
+                [0.015, 0.015, self.drop / 2],
+                name=f"{side}_strut",
+                rgba=WOOD,
+                mass=0.05 * m,
+                pos=(0.27, sign * (y - 0.02), -self.drop / 2),
+            )
         patch(body, "seat", (0, 0, 0.015), (0, 0, 1), (0.22, y))
         patch(body, "footrest", (0.42, 0, 0.01 - self.drop), (0, 0, 1), (0.16, y))
         patch(body, "underside", (0.42, 0, -0.01 - self.drop), (0, 0, -1), (0.16, y))
@@ -137,12 +175,30 @@ class Sword(Model):
         """Return the specification; the origin lies between the two grips."""
         spec, body = new_spec("sword")
         hilt, blade = 0.28, self.length - 0.28
-        solid(body, _CAPSULE, [0.015, hilt / 2], name="hilt", rgba=[0.35, 0.22, 0.12, 1], mass=0.3 * self.mass, quat=_ALONG_X)
-        solid(body, _BOX, [0.01, 0.09, 0.01], name="guard", rgba=STEEL, mass=0.1 * self.mass, pos=(hilt / 2 + 0.01, 0, 0))
+        solid(
+            body,
+            _CAPSULE,
+            [0.015, hilt / 2],
+            name="hilt",
+            rgba=[0.35, 0.22, 0.12, 1],
+            mass=0.3 * self.mass,
+            quat=_ALONG_X,
+        )
+        solid(
+            body, _BOX, [0.01, 0.09, 0.01], name="guard", rgba=STEEL, mass=0.1 * self.mass, pos=(hilt / 2 + 0.01, 0, 0)
+        )
         third = blade / 3
         for k in range(3):
-            solid(body, _CAPSULE, [0.014 - 0.002 * k, third / 2 - 0.014], name=f"blade_{k}", rgba=STEEL, mass=0.2 * self.mass,
-                  pos=(hilt / 2 + 0.02 + (k + 0.5) * third, 0, 0), quat=_ALONG_X)
+            solid(
+                body,
+                _CAPSULE,
+                [0.014 - 0.002 * k, third / 2 - 0.014],
+                name=f"blade_{k}",
+                rgba=STEEL,
+                mass=0.2 * self.mass,
+                pos=(hilt / 2 + 0.02 + (k + 0.5) * third, 0, 0),
+                quat=_ALONG_X,
+            )
         grip(body, "upper_grip", (0.075, 0, 0), (1, 0, 0), 0.05, 0.015)
         grip(body, "lower_grip", (-0.075, 0, 0), (1, 0, 0), 0.05, 0.015)
         return spec
@@ -173,7 +229,9 @@ class Table(Model):
         leg = (height - 0.04) / 2
         for k, (sx, sy) in enumerate(((1, 1), (1, -1), (-1, 1), (-1, -1))):
             at = (sx * (hx - 0.05), sy * (hy - 0.05))
-            solid(body, _BOX, [0.03, 0.03, leg], name=f"leg_{k}", rgba=WOOD, mass=0.1 * self.mass, pos=(*at, -0.02 - leg))
+            solid(
+                body, _BOX, [0.03, 0.03, leg], name=f"leg_{k}", rgba=WOOD, mass=0.1 * self.mass, pos=(*at, -0.02 - leg)
+            )
             patch(body, f"foot_{k}", (*at, -0.02 - 2 * leg), (0, 0, -1), (0.03, 0.03))
         for side, sign in (("left", 1), ("right", -1)):
             for end, sx in (("front", 1), ("rear", -1)):

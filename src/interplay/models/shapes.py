@@ -22,8 +22,9 @@ class Section(NamedTuple):
     cy: float = 0.0
 
 
-def loft(sections: Sequence[Section], *, sides: int = 20, rings: int = 14, dome: float = 0.8, exponent: float = 2.0
-         ) -> tuple[np.ndarray, np.ndarray]:
+def loft(
+    sections: Sequence[Section], *, sides: int = 20, rings: int = 14, dome: float = 0.8, exponent: float = 2.0
+) -> tuple[np.ndarray, np.ndarray]:
     """Return vertices (n, 3) and triangles (k, 3) of a closed surface through the sections.
 
     ``dome`` is the height of the round ends as a fraction of the end's mean half size; ``exponent`` 2 gives ellipses, more
@@ -33,7 +34,8 @@ def loft(sections: Sequence[Section], *, sides: int = 20, rings: int = 14, dome:
     table = table[np.argsort(table[:, 0])]
     curve = PchipInterpolator(table[:, 0], table[:, 1:])
     low, high = table[0, 0], table[-1, 0]
-    profile = [(z, 1.0, z) for z in np.linspace(low, high, rings)]
+    # Rings stand closer toward the ends, where the outline turns.
+    profile = [(z, 1.0, z) for z in low + (high - low) * 0.5 * (1 - np.cos(np.linspace(0, np.pi, rings)))]
     angles = np.linspace(0, np.pi / 2, 5)[1:-1]
     bottom, top = dome * table[0, 1:3].mean(), dome * table[-1, 1:3].mean()
     below = [(low - bottom * np.sin(a), np.cos(a), low) for a in angles[::-1]]
@@ -44,7 +46,9 @@ def loft(sections: Sequence[Section], *, sides: int = 20, rings: int = 14, dome:
     layers = []
     for z, shrink, at in [*below, *profile, *above]:
         rx, ry, cx, cy = curve(at)
-        layers.append(np.column_stack([cx + shrink * rx * unit[:, 0], cy + shrink * ry * unit[:, 1], np.full(sides, z)]))
+        layers.append(
+            np.column_stack([cx + shrink * rx * unit[:, 0], cy + shrink * ry * unit[:, 1], np.full(sides, z)])
+        )
     poles = [[*curve(low)[2:], low - bottom], [*curve(high)[2:], high + top]]
     vertices = np.vstack([*layers, poles])
     count = len(layers)
@@ -59,13 +63,22 @@ def loft(sections: Sequence[Section], *, sides: int = 20, rings: int = 14, dome:
     return vertices, np.asarray(faces)
 
 
-def add_shape(spec: mujoco.MjSpec, body: mujoco.MjsBody, name: str, surface: tuple[np.ndarray, np.ndarray],
-              rgba: Sequence[float]) -> None:
+def add_shape(
+    spec: mujoco.MjSpec, body: mujoco.MjsBody, name: str, surface: tuple[np.ndarray, np.ndarray], rgba: Sequence[float]
+) -> None:
     """Add a visual mesh, weightless and without collision, in the body's frame."""
     vertices, faces = surface
     mesh = spec.add_mesh(name=name)
     mesh.uservert = np.round(vertices, 5).reshape(-1).tolist()
     mesh.userface = faces.reshape(-1).tolist()
     mesh.inertia = mujoco.mjtMeshInertia.mjMESH_INERTIA_SHELL
-    body.add_geom(name=f"{name}_skin", type=mujoco.mjtGeom.mjGEOM_MESH, meshname=name, rgba=list(rgba), contype=0,
-                  conaffinity=0, group=VISUAL_GROUP, mass=0)
+    body.add_geom(
+        name=f"{name}_skin",
+        type=mujoco.mjtGeom.mjGEOM_MESH,
+        meshname=name,
+        rgba=list(rgba),
+        contype=0,
+        conaffinity=0,
+        group=VISUAL_GROUP,
+        mass=0,
+    )

@@ -28,8 +28,17 @@ def hold(name: str, seconds: float, *, balance: Sequence[str] = (), extra: Extra
     return Phase(name, lambda sim: [*_stay(sim, balance), *(extra(sim) if extra else ())], seconds=seconds, **phase)
 
 
-def shift_com(name: str, model: str, *surfaces: str, seconds: float = 1.2, offset: Sequence[float] = (0, 0, 0), balance: Sequence[str] = (),
-              within: float = 0.03, extra: Extra | None = None, **phase: Any) -> Phase:
+def shift_com(
+    name: str,
+    model: str,
+    *surfaces: str,
+    seconds: float = 1.2,
+    offset: Sequence[float] = (0, 0, 0),
+    balance: Sequence[str] = (),
+    within: float = 0.03,
+    extra: Extra | None = None,
+    **phase: Any,
+) -> Phase:
     """Move a character's centre of mass over the middle of some surfaces, at its present height plus ``offset`` [m]."""
     shift = vector("offset", offset, 3)
 
@@ -37,40 +46,90 @@ def shift_com(name: str, model: str, *surfaces: str, seconds: float = 1.2, offse
         com, _ = sim.com(model)
         middle = np.mean([sim.terms.site_xpos[sim.scene.site(s)] for s in surfaces], axis=0)
         goal = np.array([middle[0], middle[1], com[2]]) + shift
-        return [Com(model, reference=MinimumJerk(com, goal, sim.time, seconds)), *_stay(sim, balance), *(extra(sim) if extra else ())]
+        return [
+            Com(model, reference=MinimumJerk(com, goal, sim.time, seconds)),
+            *_stay(sim, balance),
+            *(extra(sim) if extra else ()),
+        ]
 
     arrived = com_over(model, *surfaces, within=within + float(np.linalg.norm(shift[:2])))
     return Phase(name, objectives, until=arrived, seconds=seconds, **phase)
 
 
-def reach(name: str, surface: str, target: str | Sequence[float], *, seconds: float = 1.5, via: Sequence[float] | None = None,
-          gap: float = 0.004, balance: Sequence[str] = (), weight: float = 100.0, extra: Extra | None = None, **phase: Any) -> Phase:
+def reach(
+    name: str,
+    surface: str,
+    target: str | Sequence[float],
+    *,
+    seconds: float = 1.5,
+    via: Sequence[float] | None = None,
+    gap: float = 0.004,
+    balance: Sequence[str] = (),
+    weight: float = 100.0,
+    extra: Extra | None = None,
+    **phase: Any,
+) -> Phase:
     """Bring a surface onto another one (aligned, ready for a contact), or its centre to a point; ``via`` is a way-point [m]."""
 
     def objectives(sim: Simulation) -> list[Objective]:
         approach = Approach(sim, surface, target, seconds, via)
-        return [Pose(surface, approach, weight=weight, stiffness=60.0), *_stay(sim, balance), *(extra(sim) if extra else ())]
+        return [
+            Pose(surface, approach, weight=weight, stiffness=60.0),
+            *_stay(sim, balance),
+            *(extra(sim) if extra else ()),
+        ]
 
     until = met(surface, target, gap=gap) if isinstance(target, str) else None
     return Phase(name, objectives, until=until, seconds=seconds, **phase)
 
 
-def add_contact(name: str, *pairs: tuple, seconds: float = 0.5, balance: Sequence[str] = (), extra: Extra | None = None, **phase: Any) -> Phase:
+def add_contact(
+    name: str,
+    *pairs: tuple,
+    seconds: float = 0.5,
+    balance: Sequence[str] = (),
+    extra: Extra | None = None,
+    **phase: Any,
+) -> Phase:
     """Make contacts where surfaces meet; they take up their load while the phase holds."""
-    return Phase(name, lambda sim: [*_stay(sim, balance), *(extra(sim) if extra else ())], make=pairs, seconds=seconds, **phase)
+    return Phase(
+        name, lambda sim: [*_stay(sim, balance), *(extra(sim) if extra else ())], make=pairs, seconds=seconds, **phase
+    )
 
 
-def remove_contact(name: str, *surfaces: str, force: float = 20.0, balance: Sequence[str] = (), extra: Extra | None = None, **phase: Any) -> Phase:
+def remove_contact(
+    name: str,
+    *surfaces: str,
+    force: float = 20.0,
+    balance: Sequence[str] = (),
+    extra: Extra | None = None,
+    **phase: Any,
+) -> Phase:
     """Hold some surfaces where they are while the force of their contacts fades below ``force`` [N], then break them."""
 
     def objectives(sim: Simulation) -> list[Objective]:
-        return [*(Pose(s, surface_pose(sim, s)) for s in surfaces), *_stay(sim, balance), *(extra(sim) if extra else ())]
+        return [
+            *(Pose(s, surface_pose(sim, s)) for s in surfaces),
+            *_stay(sim, balance),
+            *(extra(sim) if extra else ()),
+        ]
 
     return Phase(name, objectives, release=surfaces, until=all_of(*(unloaded(s, force) for s in surfaces)), **phase)
 
 
-def step(name: str, model: str, side: str, to: Sequence[float], *, yaw: float | None = None, ground: str = "ground", height: float = 0.08,
-         shift: float = 1.0, swing: float = 0.9, extra: Extra | None = None) -> list[Phase]:
+def step(
+    name: str,
+    model: str,
+    side: str,
+    to: Sequence[float],
+    *,
+    yaw: float | None = None,
+    ground: str = "ground",
+    height: float = 0.08,
+    shift: float = 1.0,
+    swing: float = 0.9,
+    extra: Extra | None = None,
+) -> list[Phase]:
     """Step: shift over the standing foot, unload, swing the foot to (x, y, z) [m] with heading ``yaw``, land, share the weight."""
     if side not in ("left", "right"):
         raise InputError(f"step side: expected 'left' or 'right', got {side!r}")
@@ -84,7 +143,11 @@ def step(name: str, model: str, side: str, to: Sequence[float], *, yaw: float | 
         if yaw is not None:
             # A sole's frame has z down: heading 0 is half a turn about x.
             end[3:] = [0.0, np.cos(yaw / 2), np.sin(yaw / 2), 0.0]
-        return [Pose(foot, PosePath(start, end, sim.time, swing, (0, 0, height)), weight=200.0, stiffness=100.0), *_stay(sim, (model,)), *more(sim)]
+        return [
+            Pose(foot, PosePath(start, end, sim.time, swing, (0, 0, height)), weight=200.0, stiffness=100.0),
+            *_stay(sim, (model,)),
+            *more(sim),
+        ]
 
     return [
         shift_com(f"{name}: shift", model, stand, seconds=shift, extra=extra, within=0.025),
@@ -109,8 +172,15 @@ class Approach:
     ``stand_off`` keeps the surface at a distance [m] before the other one, along its normal or axis.
     """
 
-    def __init__(self, sim: Simulation, surface: str, target: str | Sequence[float], seconds: float, via: Sequence[float] | None = None,
-                 stand_off: float = 0.0):
+    def __init__(
+        self,
+        sim: Simulation,
+        surface: str,
+        target: str | Sequence[float],
+        seconds: float,
+        via: Sequence[float] | None = None,
+        stand_off: float = 0.0,
+    ):
         """Begin now, from where the surface is."""
         self._sim, self._begin, self._seconds, self._stand_off = sim, sim.time, seconds, stand_off
         self._start = surface_pose(sim, surface)
@@ -129,7 +199,9 @@ class Approach:
         about = np.cross(z, aim)
         sine = float(np.linalg.norm(about))
         turn, quat = np.empty(4), np.empty(4)
-        mujoco.mju_axisAngle2Quat(turn, about / sine if sine > 1e-9 else np.array([1.0, 0, 0]), float(np.arctan2(sine, z @ aim)))
+        mujoco.mju_axisAngle2Quat(
+            turn, about / sine if sine > 1e-9 else np.array([1.0, 0, 0]), float(np.arctan2(sine, z @ aim))
+        )
         mujoco.mju_mulQuat(quat, turn, self._start[3:])
         return np.concatenate([terms.site_xpos[self._target] + self._stand_off * axis, quat])
 

@@ -26,7 +26,9 @@ def met(first: str, second: str, gap: float = 0.004, speed: float = 0.01) -> Con
         a, b = scene.site(first), scene.site(second)
         between = terms.site_xpos[a] - terms.site_xpos[b]
         patch = scene.model.site_type[a] == 6
-        apart = abs(float(between @ terms.site_xmat[b].reshape(3, 3)[:, 2])) if patch else float(np.linalg.norm(between))
+        apart = (
+            abs(float(between @ terms.site_xmat[b].reshape(3, 3)[:, 2])) if patch else float(np.linalg.norm(between))
+        )
         v1 = terms.motion(int(scene.model.site_bodyid[a]), terms.site_xpos[a]).velocity[:3]
         v2 = terms.motion(int(scene.model.site_bodyid[b]), terms.site_xpos[a]).velocity[:3]
         return apart < min(gap, MAX_GAP) and float(np.linalg.norm(v1 - v2)) < speed

@@ -29,8 +29,19 @@ class Control:
     reference never does.
     """
 
-    def __init__(self, name: str, kind: str, value: Any, low: Any = None, high: Any = None, *, max_speed: float = 0.5, max_turn: float = 1.0,
-                 unit: str = "m", help: str = ""):
+    def __init__(
+        self,
+        name: str,
+        kind: str,
+        value: Any,
+        low: Any = None,
+        high: Any = None,
+        *,
+        max_speed: float = 0.5,
+        max_turn: float = 1.0,
+        unit: str = "m",
+        help: str = "",
+    ):
         """Take name, kind, first value, bounds, rate limits and a line of help."""
         self.name, self.kind, self.unit, self.help = name, kind, unit, help
         self.size = pick("kind of control", kind, KINDS)
@@ -61,12 +72,16 @@ class Control:
         offset[: min(self.size, 3)] = start.value[:3] - target[:3]
         if self.kind == "pose":
             offset[3:] = log(rotation(start.value[3:]) @ rotation(target[3:]).T)
-        ways = [np.linalg.norm(offset[:3]) / self.max_speed] + ([np.linalg.norm(offset[3:]) / self.max_turn] if self.kind == "pose" else [])
+        ways = [np.linalg.norm(offset[:3]) / self.max_speed] + (
+            [np.linalg.norm(offset[3:]) / self.max_turn] if self.kind == "pose" else []
+        )
         T = max(_SHORTEST, 1.875 * float(max(ways)))
         velocity, acceleration = np.zeros(self._dim) + start.velocity, np.zeros(self._dim) + start.acceleration
         # Quintic in s = t/T from (offset, velocity, acceleration) to rest at 0.
         a0, a1, a2 = offset, velocity * T, acceleration * T * T / 2
-        self._coefficients = np.array([a0, a1, a2, -10 * a0 - 6 * a1 - 3 * a2, 15 * a0 + 8 * a1 + 3 * a2, -6 * a0 - 3 * a1 - a2])
+        self._coefficients = np.array(
+            [a0, a1, a2, -10 * a0 - 6 * a1 - 3 * a2, 15 * a0 + 8 * a1 + 3 * a2, -6 * a0 - 3 * a1 - a2]
+        )
         self.value, self._begin, self._seconds = target, time, T
 
     def at(self, time: float) -> Sample:
@@ -92,7 +107,12 @@ class Control:
 
     def checkpoint(self) -> dict[str, Any]:
         """Return what restores the control."""
-        return {"value": self.value.tolist(), "begin": self._begin, "seconds": self._seconds, "coefficients": self._coefficients.tolist()}
+        return {
+            "value": self.value.tolist(),
+            "begin": self._begin,
+            "seconds": self._seconds,
+            "coefficients": self._coefficients.tolist(),
+        }
 
     def restore(self, data: dict[str, Any]) -> None:
         """Put back what ``checkpoint`` returned."""

@@ -40,7 +40,7 @@ class Phase:
 
     name: str
     objectives: Objectives = ()
-    make: Sequence[tuple] = ()
+    make: Sequence[Any] = ()
     release: Sequence[Any] = ()
     until: Condition | None = None
     seconds: float = 0.0
@@ -110,7 +110,13 @@ class Machine:
                 break
             self._leave(sim, phase)
         phase = self.phase
-        if phase and phase.timeout is not None and self.elapsed(now) > phase.timeout and self.failure is None and not self.done:
+        if (
+            phase
+            and phase.timeout is not None
+            and self.elapsed(now) > phase.timeout
+            and self.failure is None
+            and not self.done
+        ):
             self.failure = f"phase {phase.name!r} did not end within {phase.timeout:g} s"
 
     def _over(self, sim: Simulation, phase: Phase) -> bool:

@@ -34,12 +34,21 @@ class Objective:
     diagonal: ClassVar[bool] = False
     """Whether the feature selects single DOFs, so that its cost is diagonal (``Cost.add_diagonal``)."""
 
-    def __init__(self, weight: float, stiffness: float, damping: float | None = None, max_speed: float | None = None, name: str | None = None):
+    def __init__(
+        self,
+        weight: float,
+        stiffness: float,
+        damping: float | None = None,
+        max_speed: float | None = None,
+        name: str | None = None,
+    ):
         """Take weight w, stiffness k [1/s²], damping [1/s] (2√k if not given) and the speed [feature/s] the pull is limited to."""
         kind = type(self).__name__
         self.weight = number(f"{kind} weight", weight, 0, 1e9)
         self.stiffness = number(f"{kind} stiffness", stiffness, 0, 1e6, "1/s²")
-        self.damping = 2.0 * np.sqrt(self.stiffness) if damping is None else number(f"{kind} damping", damping, 0, 1e6, "1/s")
+        self.damping = (
+            2.0 * np.sqrt(self.stiffness) if damping is None else number(f"{kind} damping", damping, 0, 1e6, "1/s")
+        )
         self.max_speed = np.inf if max_speed is None else number(f"{kind} max_speed", max_speed, 1e-6)
         self.name = name or f"{kind.lower()}{next(_ids)}"
         self.fade: tuple[float, float, bool] | None = None

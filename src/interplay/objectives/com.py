@@ -20,8 +20,16 @@ class Com(Objective):
     ``axes`` picks world axes: ``"xyz"``, or ``"xy"`` for its ground projection.
     """
 
-    def __init__(self, *models: str, reference: Any = None, axes: str = "xyz", weight: float = 100.0, stiffness: float = 20.0,
-                 max_speed: float | None = 0.5, name: str | None = None):
+    def __init__(
+        self,
+        *models: str,
+        reference: Any = None,
+        axes: str = "xyz",
+        weight: float = 100.0,
+        stiffness: float = 20.0,
+        max_speed: float | None = 0.5,
+        name: str | None = None,
+    ):
         """Take one model or a group."""
         super().__init__(weight, stiffness, max_speed=max_speed, name=name)
         self.models, self._given = models, reference
@@ -29,14 +37,24 @@ class Com(Objective):
 
     def bind(self, scene: Scene) -> None:
         """Collect the group's trees."""
-        trees = sorted({t for name in (self.models or scene.names) for t in (scene.trees(name) if scene.kind(name) != "environment" else ())})
+        trees = sorted(
+            {
+                t
+                for name in (self.models or scene.names)
+                for t in (scene.trees(name) if scene.kind(name) != "environment" else ())
+            }
+        )
         terms = scene.kinematics()
         self.dofs = np.concatenate([terms.tree_dofs(t) for t in trees])
         m = scene.model
-        self._bodies = np.concatenate([np.arange(m.tree_bodyadr[t], m.tree_bodyadr[t] + m.tree_bodynum[t]) for t in trees]).astype(np.int64)
+        self._bodies = np.concatenate(
+            [np.arange(m.tree_bodyadr[t], m.tree_bodyadr[t] + m.tree_bodynum[t]) for t in trees]
+        ).astype(np.int64)
         self._dof_body = m.dof_bodyid[self.dofs].astype(np.int64)
         self.dim = len(self.axes)
-        self.reference: Reference = as_reference("Com reference", self.position(terms)[self.axes] if self._given is None else self._given, self.dim)
+        self.reference: Reference = as_reference(
+            "Com reference", self.position(terms)[self.axes] if self._given is None else self._given, self.dim
+        )
 
     def position(self, terms: Kinematics) -> np.ndarray:
         """Return the centre of mass (3,) [m]."""
@@ -46,8 +64,21 @@ class Com(Objective):
     def feature(self, terms: Kinematics, time: float) -> Feature:
         """Return position, velocity, Jacobian and bias of the group's COM."""
         jac, motion = np.empty((3, len(self.dofs))), np.zeros((3, 3))
-        _com(terms.body_mass, terms.xipos, terms.cvel, terms.bias_acc, terms.subtree_com, terms.root, terms.crb, terms.cdof, self._bodies, self.dofs,
-             self._dof_body, jac, motion)
+        _com(
+            terms.body_mass,
+            terms.xipos,
+            terms.cvel,
+            terms.bias_acc,
+            terms.subtree_com,
+            terms.root,
+            terms.crb,
+            terms.cdof,
+            self._bodies,
+            self.dofs,
+            self._dof_body,
+            jac,
+            motion,
+        )
         value, velocity, acceleration = self.reference.at(time)
         a = self.axes
         return Feature(motion[0, a] - value, motion[1, a] - velocity, jac[a], motion[2, a] - acceleration)

@@ -20,22 +20,34 @@ class Custom(Objective):
     ``function(terms)`` returns the value (k,), the Jacobian (k, nv) over all DOFs of the scene, and the bias J̇q̇ (k,).
     """
 
-    def __init__(self, function: Callable[[Kinematics], tuple[Any, Any, Any]], reference: Any, *models: str, weight: float = 10.0,
-                 stiffness: float = 20.0, max_speed: float | None = None, name: str | None = None):
+    def __init__(
+        self,
+        function: Callable[[Kinematics], tuple[Any, Any, Any]],
+        reference: Any,
+        *models: str,
+        weight: float = 10.0,
+        stiffness: float = 20.0,
+        max_speed: float | None = None,
+        name: str | None = None,
+    ):
         """Take the function, the reference (k numbers, a function of time or a reference) and the models whose DOFs it uses (none: all)."""
         super().__init__(weight, stiffness, max_speed=max_speed, name=name)
         self.function, self.models, self._given = function, models, reference
 
     def bind(self, scene: Scene) -> None:
         """Call the function once and check what it returns."""
-        trees = sorted({t for name in self.models for t in scene.trees(name)}) if self.models else range(scene.model.ntree)
+        trees = (
+            sorted({t for name in self.models for t in scene.trees(name)}) if self.models else range(scene.model.ntree)
+        )
         terms = scene.kinematics()
         self.dofs = np.concatenate([terms.tree_dofs(t) for t in trees])
         value, jacobian, bias = (np.asarray(part, float) for part in self.function(terms))
         self.dim = value.size
         if jacobian.shape != (self.dim, scene.model.nv) or bias.size != self.dim:
-            raise InputError(f"Custom {self.name!r}: expected value (k,), Jacobian (k, {scene.model.nv}) and bias (k,), "
-                             f"got shapes {value.shape}, {jacobian.shape}, {bias.shape}")
+            raise InputError(
+                f"Custom {self.name!r}: expected value (k,), Jacobian (k, {scene.model.nv}) and bias (k,), "
+                f"got shapes {value.shape}, {jacobian.shape}, {bias.shape}"
+            )
         outside = np.delete(jacobian, self.dofs, axis=1)
         if outside.size and np.abs(outside).max() > 0:
             raise InputError(f"Custom {self.name!r}: the Jacobian uses DOFs of models that are not among {self.models}")
@@ -46,4 +58,6 @@ class Custom(Objective):
         value, jacobian, bias = (np.asarray(part, float) for part in self.function(terms))
         goal, velocity, acceleration = self.reference.at(time)
         J = jacobian[:, self.dofs]
-        return Feature(value.reshape(-1) - goal, J @ terms.qvel[self.dofs] - velocity, J, bias.reshape(-1) - acceleration)
+        return Feature(
+            value.reshape(-1) - goal, J @ terms.qvel[self.dofs] - velocity, J, bias.reshape(-1) - acceleration
+        )

@@ -17,7 +17,16 @@ from interplay.scene.scene import Scene
 class JointAngle(Objective):
     """Value [rad, m] of a hinge or slide joint; on a passive mechanism it drives whoever holds it."""
 
-    def __init__(self, joint: str, reference: Any, *, weight: float = 10.0, stiffness: float = 20.0, max_speed: float | None = 1.0, name: str | None = None):
+    def __init__(
+        self,
+        joint: str,
+        reference: Any,
+        *,
+        weight: float = 10.0,
+        stiffness: float = 20.0,
+        max_speed: float | None = 1.0,
+        name: str | None = None,
+    ):
         """Take the joint's name and its value."""
         super().__init__(weight, stiffness, max_speed=max_speed, name=name)
         self.joint_name = joint
@@ -34,4 +43,9 @@ class JointAngle(Objective):
     def feature(self, terms: Kinematics, time: float) -> Feature:
         """Return the joint's error; its Jacobian is 1."""
         value, velocity, acceleration = self.reference.at(time)
-        return Feature(terms.qpos[self._adr] - np.atleast_1d(value), terms.qvel[self.dofs] - velocity, np.ones((1, 1)), np.zeros(1) - acceleration)
+        return Feature(
+            terms.qpos[self._adr] - np.atleast_1d(value),
+            terms.qvel[self.dofs] - velocity,
+            np.ones((1, 1)),
+            np.zeros(1) - acceleration,
+        )

@@ -15,7 +15,15 @@ from interplay.scene.scene import Scene
 class AngularMomentum(Objective):
     """Angular momentum [kg·m²/s] of one tree about its own COM. It is a velocity-level feature: L̇^d = −damping (L − L_ref) + L̇_ref."""
 
-    def __init__(self, model: str, reference: Any = (0.0, 0.0, 0.0), *, weight: float = 0.01, damping: float = 5.0, name: str | None = None):
+    def __init__(
+        self,
+        model: str,
+        reference: Any = (0.0, 0.0, 0.0),
+        *,
+        weight: float = 0.01,
+        damping: float = 5.0,
+        name: str | None = None,
+    ):
         """Take the model and its reference momentum (3,)."""
         super().__init__(weight, 0.0, damping, name=name)
         self.model = model

@@ -60,7 +60,11 @@ class _FrameObjective(Objective):
             raise InputError(f"{self.frame_name!r} cannot move: it belongs to the fixed environment")
         self.dofs, self.dim = self.frame.chain, min(self._size, 6) if self._size != 4 else 3
         what = f"{type(self).__name__} {self.frame_name!r}"
-        self.reference: Reference = Constant(self._now(scene.kinematics())) if self._given is None else as_reference(what, self._given, self._size)
+        self.reference: Reference = (
+            Constant(self._now(scene.kinematics()))
+            if self._given is None
+            else as_reference(what, self._given, self._size)
+        )
 
     def _now(self, terms: Kinematics) -> np.ndarray:
         p, R = self.frame.pose(terms)
@@ -72,8 +76,16 @@ class _FrameObjective(Objective):
 class Point(_FrameObjective):
     """Position [m] of a site or body in the world: a hand to reach with, an object's centre."""
 
-    def __init__(self, frame: str, reference: Any = None, *, weight: float = 50.0, stiffness: float = 30.0, max_speed: float | None = 1.0,
-                 name: str | None = None):
+    def __init__(
+        self,
+        frame: str,
+        reference: Any = None,
+        *,
+        weight: float = 50.0,
+        stiffness: float = 30.0,
+        max_speed: float | None = 1.0,
+        name: str | None = None,
+    ):
         """Take the frame's name and a position (3,)."""
         super().__init__(frame, reference, 3, weight=weight, stiffness=stiffness, max_speed=max_speed, name=name)
 
@@ -82,14 +94,24 @@ class Point(_FrameObjective):
         p, _ = self.frame.pose(terms)
         value, velocity, acceleration = self.reference.at(time)
         v, a = terms.motion(self.frame.body, p)
-        return Feature(p - value, v[:3] - velocity, terms.jacobian(self.frame.body, p, self.dofs)[:3], a[:3] - acceleration)
+        return Feature(
+            p - value, v[:3] - velocity, terms.jacobian(self.frame.body, p, self.dofs)[:3], a[:3] - acceleration
+        )
 
 
 class Orientation(_FrameObjective):
     """Orientation of a site or body in the world, a quaternion (w, x, y, z); velocities are angular, world axes."""
 
-    def __init__(self, frame: str, reference: Any = None, *, weight: float = 10.0, stiffness: float = 30.0, max_speed: float | None = 2.0,
-                 name: str | None = None):
+    def __init__(
+        self,
+        frame: str,
+        reference: Any = None,
+        *,
+        weight: float = 10.0,
+        stiffness: float = 30.0,
+        max_speed: float | None = 2.0,
+        name: str | None = None,
+    ):
         """Take the frame's name and a quaternion (4,)."""
         super().__init__(frame, reference, 4, weight=weight, stiffness=stiffness, max_speed=max_speed, name=name)
 
@@ -98,14 +120,27 @@ class Orientation(_FrameObjective):
         p, R = self.frame.pose(terms)
         value, velocity, acceleration = self.reference.at(time)
         v, a = terms.motion(self.frame.body, p)
-        return Feature(log(R @ rotation(value).T), v[3:] - velocity, terms.jacobian(self.frame.body, p, self.dofs)[3:], a[3:] - acceleration)
+        return Feature(
+            log(R @ rotation(value).T),
+            v[3:] - velocity,
+            terms.jacobian(self.frame.body, p, self.dofs)[3:],
+            a[3:] - acceleration,
+        )
 
 
 class Pose(_FrameObjective):
     """6D pose of a site, a body or an object: position [m] and quaternion (7,); velocities are (linear, angular), world axes."""
 
-    def __init__(self, frame: str, reference: Any = None, *, weight: float = 50.0, stiffness: float = 30.0, max_speed: float | None = 1.0,
-                 name: str | None = None):
+    def __init__(
+        self,
+        frame: str,
+        reference: Any = None,
+        *,
+        weight: float = 50.0,
+        stiffness: float = 30.0,
+        max_speed: float | None = 1.0,
+        name: str | None = None,
+    ):
         """Take the frame's name and a pose (x, y, z, qw, qx, qy, qz)."""
         super().__init__(frame, reference, 7, weight=weight, stiffness=stiffness, max_speed=max_speed, name=name)
 
@@ -124,8 +159,17 @@ class Gaze(Objective):
     The feature is the axis' deviation from the line of sight, â × l̂ (the target counts as fixed within a step).
     """
 
-    def __init__(self, frame: str, target: Any, *, axis: Any = (1, 0, 0), weight: float = 2.0, stiffness: float = 20.0, max_speed: float | None = 2.0,
-                 name: str | None = None):
+    def __init__(
+        self,
+        frame: str,
+        target: Any,
+        *,
+        axis: Any = (1, 0, 0),
+        weight: float = 2.0,
+        stiffness: float = 20.0,
+        max_speed: float | None = 2.0,
+        name: str | None = None,
+    ):
         """Take the frame, a point (3,), reference or frame name to look at, and the axis (in the frame) that looks."""
         super().__init__(weight, stiffness, max_speed=max_speed, name=name)
         self.frame_name, self._target, self._axis = frame, target, vector("Gaze axis", axis, 3)
@@ -146,7 +190,12 @@ class Gaze(Objective):
         sight = sight / max(float(np.linalg.norm(sight)), 1e-9)
         v, a = terms.motion(self.frame.body, p)
         across = np.eye(3) - np.outer(sight, sight)  # turning about the line of sight is free
-        return Feature(-np.cross(axis, sight), across @ v[3:], across @ terms.jacobian(self.frame.body, p, self.dofs)[3:], across @ a[3:])
+        return Feature(
+            -np.cross(axis, sight),
+            across @ v[3:],
+            across @ terms.jacobian(self.frame.body, p, self.dofs)[3:],
+            across @ a[3:],
+        )
 
 
 class RelativePose(Objective):
@@ -155,8 +204,17 @@ class RelativePose(Objective):
     The feature is the twist of the first relative to the second, taken at the first's origin in the second's axes.
     """
 
-    def __init__(self, frame: str, base: str, reference: Any = None, *, weight: float = 50.0, stiffness: float = 30.0, max_speed: float | None = 1.0,
-                 name: str | None = None):
+    def __init__(
+        self,
+        frame: str,
+        base: str,
+        reference: Any = None,
+        *,
+        weight: float = 50.0,
+        stiffness: float = 30.0,
+        max_speed: float | None = 1.0,
+        name: str | None = None,
+    ):
         """Take the two frames; without a reference their present relation is kept."""
         super().__init__(weight, stiffness, max_speed=max_speed, name=name)
         self._names, self._given = (frame, base), reference
@@ -170,7 +228,10 @@ class RelativePose(Objective):
         self.dofs, self.dim = np.flatnonzero(sign), 6
         if not len(self.dofs):
             raise InputError(f"{self._names[0]!r} and {self._names[1]!r} cannot move against each other")
-        self._first, self._second = np.searchsorted(self.dofs, self.frame.chain), np.searchsorted(self.dofs, self.base.chain)
+        self._first, self._second = (
+            np.searchsorted(self.dofs, self.frame.chain),
+            np.searchsorted(self.dofs, self.base.chain),
+        )
         self._in1, self._in2 = sign[self.frame.chain] != 0, sign[self.base.chain] != 0
         if self._given is None:
             p, R = self._relative(scene.kinematics())
@@ -220,7 +281,11 @@ class PosePath:
         """Return pose, twist and its derivative (world axes)."""
         T = self.seconds
         s = min(max((time - self.begin) / T, 0.0), 1.0)
-        f, df, ddf = s**3 * (10 - 15 * s + 6 * s * s), s * s * (30 - 60 * s + 30 * s * s) / T, s * (60 - 180 * s + 120 * s * s) / T**2
+        f, df, ddf = (
+            s**3 * (10 - 15 * s + 6 * s * s),
+            s * s * (30 - 60 * s + 30 * s * s) / T,
+            s * (60 - 180 * s + 120 * s * s) / T**2,
+        )
         way = np.concatenate([self.end[:3] - self.start[:3], self._turn])
         value = np.empty(7)
         value[:3] = self.start[:3] + f * way[:3]

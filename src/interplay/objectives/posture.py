@@ -24,11 +24,25 @@ class Posture(Objective):
 
     diagonal: ClassVar[bool] = True
 
-    def __init__(self, *models: str, weight: float = 0.1, stiffness: float = 20.0, reference: Any = None, values: Mapping[str, float] | None = None,
-                 weights: Mapping[str, float] | None = None, max_speed: float | None = None, name: str | None = None):
+    def __init__(
+        self,
+        *models: str,
+        weight: float = 0.1,
+        stiffness: float = 20.0,
+        reference: Any = None,
+        values: Mapping[str, float] | None = None,
+        weights: Mapping[str, float] | None = None,
+        max_speed: float | None = None,
+        name: str | None = None,
+    ):
         """Take the models (none: all of the scene that have motors)."""
         super().__init__(weight, stiffness, max_speed=max_speed, name=name)
-        self.models, self._given, self._values, self._weights = models, reference, dict(values or {}), dict(weights or {})
+        self.models, self._given, self._values, self._weights = (
+            models,
+            reference,
+            dict(values or {}),
+            dict(weights or {}),
+        )
 
     def bind(self, scene: Scene) -> None:
         """Collect the scalar joints."""
@@ -70,4 +84,6 @@ class Posture(Objective):
         pull = self.stiffness * error
         if self.max_speed < np.inf:
             pull = np.clip(pull, -self.damping * self.max_speed, self.damping * self.max_speed)
-        cost.add_diagonal(self.dofs, self.weight * self.level(time) * self.row_weights, pull + self.damping * velocity - acceleration)
+        cost.add_diagonal(
+            self.dofs, self.weight * self.level(time) * self.row_weights, pull + self.damping * velocity - acceleration
+        )

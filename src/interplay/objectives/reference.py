@@ -51,8 +51,11 @@ class MinimumJerk:
         """Return the sample at a time."""
         T, s = self.seconds, min(max((time - self.begin) / self.seconds, 0.0), 1.0)
         way = self.end - self.start
-        return Sample(self.start + s**3 * (10 - 15 * s + 6 * s * s) * way, s * s * (30 - 60 * s + 30 * s * s) / T * way,
-                      s * (60 - 180 * s + 120 * s * s) / T**2 * way)
+        return Sample(
+            self.start + s**3 * (10 - 15 * s + 6 * s * s) * way,
+            s * s * (30 - 60 * s + 30 * s * s) / T * way,
+            s * (60 - 180 * s + 120 * s * s) / T**2 * way,
+        )
 
 
 class Path:
@@ -68,7 +71,10 @@ class Path:
         if isinstance(given, Sample):
             return given
         h = 1e-3
-        before, now, after = (np.atleast_1d(np.asarray(self._function(t) if t != time else given, float)) for t in (time - h, time, time + h))
+        before, now, after = (
+            np.atleast_1d(np.asarray(self._function(t) if t != time else given, float))
+            for t in (time - h, time, time + h)
+        )
         return Sample(now, (after - before) / (2 * h), (after - 2 * now + before) / h**2)
 
 

@@ -1,6 +1,6 @@
 """A sparse QP on a fixed pattern, whose values are gathered from one source vector each step.
 
-    min ½ xᵀPx + cᵀx   subject to   A x = b,   h_l ≤ G x ≤ h_u,   x_l ≤ x ≤ x_u
+min ½ xᵀPx + cᵀx   subject to   A x = b,   h_l ≤ G x ≤ h_u,   x_l ≤ x ≤ x_u
 """
 
 from __future__ import annotations
@@ -57,9 +57,16 @@ class Pattern:
 
     def freeze(self, shape: tuple[int, int]) -> tuple[sparse.csc_matrix, Callable[[np.ndarray], None]]:
         """Return the matrix and a function that gathers its values from the source vector; an entry may stand only once."""
-        rows, cols, source, sign = (np.concatenate(part) if part else np.zeros(0) for part in (self._rows, self._cols, self._source, self._sign))
+        rows, cols, source, sign = (
+            np.concatenate(part) if part else np.zeros(0) for part in (self._rows, self._cols, self._source, self._sign)
+        )
         order = np.lexsort((rows, cols))
-        rows, cols, source, sign = rows[order].astype(np.int32), cols[order].astype(np.int32), source[order].astype(np.int64), sign[order].astype(float)
+        rows, cols, source, sign = (
+            rows[order].astype(np.int32),
+            cols[order].astype(np.int32),
+            source[order].astype(np.int64),
+            sign[order].astype(float),
+        )
         indptr = np.zeros(shape[1] + 1, np.int32)
         np.cumsum(np.bincount(cols, minlength=shape[1]), out=indptr[1:])
         matrix = sparse.csc_matrix((np.ones(len(rows)), rows, indptr), shape=shape)

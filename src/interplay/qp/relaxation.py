@@ -43,7 +43,9 @@ def relax(qp: QP, kinds: dict[str, list[tuple[str, int]]], solver: QPSolver) -> 
         n = len(qp.c)
         if solution.solved:
             slack = solution.x[n:]
-            gave = [(block, index, float(s)) for (block, index, _), s in zip(rows, slack, strict=True) if abs(s) > THRESHOLD]
+            gave = [
+                (block, index, float(s)) for (block, index, _), s in zip(rows, slack, strict=True) if abs(s) > THRESHOLD
+            ]
             return Relaxed(solution._replace(x=solution.x[:n]), gave)
     return None
 
@@ -72,8 +74,20 @@ def _elastic(qp: QP, rows: list[tuple[str, int, float]]) -> QP:
     pick = sparse.csc_matrix((np.ones(len(bounded)), (range(len(bounded)), bounded)), shape=(len(bounded), n))
     x_l, x_u = np.concatenate([qp.x_l, np.full(k, -np.inf)]), np.concatenate([qp.x_u, np.full(k, np.inf)])
     x_l[bounded], x_u[bounded] = -np.inf, np.inf
-    G = sparse.bmat([[qp.G, slack_columns("G", qp.G.shape[0])], [pick, slack_columns("x", len(bounded), place)]], format="csc")
-    A = sparse.hstack([qp.A, slack_columns("A", qp.A.shape[0])], format="csc")
+    G = sparse.bmat(
+        [[qp.G, slack_columns("G", len(qp.h_l))], [pick, slack_columns("x", len(bounded), place)]], format="csc"
+    )
+    A = sparse.hstack([qp.A, slack_columns("A", len(qp.b))], format="csc")
     P = sparse.block_diag([qp.P, sparse.diags([w for _, _, w in rows])], format="csc")
-    return QP(sparse.csc_matrix(P), np.concatenate([qp.c, np.zeros(k)]), sparse.csc_matrix(A), qp.b, sparse.csc_matrix(G),
-              np.concatenate([qp.h_l, qp.x_l[bounded]]), np.concatenate([qp.h_u, qp.x_u[bounded]]), x_l, x_u, None)
+    return QP(
+        sparse.csc_matrix(P),
+        np.concatenate([qp.c, np.zeros(k)]),
+        sparse.csc_matrix(A),
+        qp.b,
+        sparse.csc_matrix(G),
+        np.concatenate([qp.h_l, qp.x_l[bounded]]),
+        np.concatenate([qp.h_u, qp.x_u[bounded]]),
+        x_l,
+        x_u,
+        None,
+    )

@@ -65,8 +65,16 @@ class Piqp:
         info = solver.result.info
         x = np.array(solver.result.x)
         solved = status == piqp.PIQP_SOLVED and bool(np.isfinite(x).all())
-        return QPSolution(x, solved, str(status).rsplit("_", 1)[-1].lower(), int(info.iter), float(info.primal_res), float(info.dual_res),
-                          float(info.duality_gap), time.perf_counter() - start)
+        return QPSolution(
+            x,
+            solved,
+            str(status).rsplit("_", 1)[-1].lower(),
+            int(info.iter),
+            float(info.primal_res),
+            float(info.dual_res),
+            float(info.duality_gap),
+            time.perf_counter() - start,
+        )
 
 
 class ProxQP:
@@ -85,20 +93,35 @@ class ProxQP:
         start = time.perf_counter()
         n = len(qp.c)
         bounded = np.flatnonzero(np.isfinite(qp.x_l) | np.isfinite(qp.x_u))
-        rows = sparse.csc_matrix(sparse.vstack([qp.G, sparse.eye(n, format="csr")[bounded]]))
+        rows = sparse.csc_matrix(
+            sparse.vstack(
+                [
+                    qp.G,
+                    sparse.csr_matrix((np.ones(len(bounded)), (range(len(bounded)), bounded)), shape=(len(bounded), n)),
+                ]
+            )
+        )
         low, high = np.concatenate([qp.h_l, qp.x_l[bounded]]), np.concatenate([qp.h_u, qp.x_u[bounded]])
         if (low > high).any():
             return QPSolution(np.zeros(n), False, "infeasible", 0, np.inf, np.inf, np.inf, time.perf_counter() - start)
         full = sparse.csc_matrix(qp.P + sparse.triu(qp.P, 1).T)
-        solver = proxqp.sparse.QP(n, qp.A.shape[0], rows.shape[0])
+        solver = proxqp.sparse.QP(n, len(qp.b), len(low))
         solver.settings.eps_abs, solver.settings.eps_rel = self._tolerance, 0.0
         solver.settings.max_iter = self._max_iterations
         solver.init(full, qp.c, qp.A, qp.b, rows, np.maximum(low, -1e20), np.minimum(high, 1e20))
         solver.solve()
         info, x = solver.results.info, np.array(solver.results.x)
         solved = "SOLVED" in str(info.status) and bool(np.isfinite(x).all()) and qp.violation(x) < 1e3 * self._tolerance
-        return QPSolution(x, solved, str(info.status).rsplit("_", 1)[-1].lower(), int(info.iter), float(info.pri_res), float(info.dua_res),
-                          float(info.duality_gap), time.perf_counter() - start)
+        return QPSolution(
+            x,
+            solved,
+            str(info.status).rsplit("_", 1)[-1].lower(),
+            int(info.iter),
+            float(info.pri_res),
+            float(info.dua_res),
+            float(info.duality_gap),
+            time.perf_counter() - start,
+        )
 
 
 SOLVERS = {"piqp": Piqp, "proxqp": ProxQP}

@@ -15,7 +15,12 @@ def registry() -> dict[str, type[Scenario]]:
     for info in sorted(pkgutil.iter_modules(__path__), key=lambda i: i.name):
         module = importlib.import_module(f"{__name__}.{info.name}")
         for item in vars(module).values():
-            if isinstance(item, type) and issubclass(item, Scenario) and item is not Scenario and item.__module__ == module.__name__:
+            if (
+                isinstance(item, type)
+                and issubclass(item, Scenario)
+                and item is not Scenario
+                and item.__module__ == module.__name__
+            ):
                 found[item.name] = item
     return found
 

@@ -58,7 +58,9 @@ class Scenario:
         try:
             self.p = type(self).Parameters(**given)
         except pydantic.ValidationError as error:
-            problems = "; ".join(f"{'.'.join(str(x) for x in e['loc'])}: {e['msg']}, got {e['input']!r}" for e in error.errors())
+            problems = "; ".join(
+                f"{'.'.join(str(x) for x in e['loc'])}: {e['msg']}, got {e['input']!r}" for e in error.errors()
+            )
             raise InputError(f"parameters of {self.name!r}: {problems}") from None
 
     def build(self) -> Scene:
@@ -69,7 +71,9 @@ class Scenario:
         """Add contacts, background objectives, collision pairs, live controls and the machine of phases."""
         raise TypeError(f"{type(self).__name__} does not define start()")
 
-    def simulation(self, dt: float | None = None, solver: str = "piqp", seed: int = 0, world: str = "direct") -> Simulation:
+    def simulation(
+        self, dt: float | None = None, solver: str = "piqp", seed: int = 0, world: str = "direct"
+    ) -> Simulation:
         """Return a simulation ready to step."""
         sim = Simulation(self.build(), dt if dt is not None else self.dt, solver=solver, seed=seed, world=world)
         self.start(sim)

@@ -19,7 +19,9 @@ class Box(base.Scenario):
     """Carrying between two palms."""
 
     name: ClassVar[str] = "box"
-    summary: ClassVar[str] = "a character holds a box between her palms and moves it along a random 6D trajectory; then the user moves the box"
+    summary: ClassVar[str] = (
+        "a character holds a box between her palms and moves it along a random 6D trajectory; then the user moves the box"
+    )
     timeout: ClassVar[float] = 90.0
     camera: ClassVar[base.Camera] = base.Camera(lookat=(0.15, 0, 0.95), distance=2.7, azimuth=130, elevation=-14)
 
@@ -38,8 +40,15 @@ class Box(base.Scenario):
     def build(self) -> ip.Scene:
         """Place her before a table with the box on it."""
         scene = ip.Scene()
-        scene.add(ip.Humanoid(1.68, 62, "female"), "alice", posture={f"{s}_{j}": v for s in ("left", "right") for j, v in (
-            ("shoulder_flexion", 0.25), ("shoulder_abduction", 0.3), ("elbow_flexion", 0.95))})
+        scene.add(
+            ip.Humanoid(1.68, 62, "female"),
+            "alice",
+            posture={
+                f"{s}_{j}": v
+                for s in ("left", "right")
+                for j, v in (("shoulder_flexion", 0.25), ("shoulder_abduction", 0.3), ("elbow_flexion", 0.95))
+            },
+        )
         scene.add(ip.Platform((0.45, 0.9, 0.92)), "table", pos=(0.60, 0))
         scene.add(ip.Box((0.26, self.p.size, 0.24), self.p.mass), "box", pos=(0.48, 0, 0.92))
         return scene
@@ -49,8 +58,12 @@ class Box(base.Scenario):
         for side in ("left", "right"):
             sim.contacts.add(f"alice/{side}_sole", ip.GROUND, friction=1.0)
         sim.contacts.add("box/bottom", "table/top")
-        sim.objectives += [ip.Posture("alice", weight=0.3), ip.Orientation("alice/chest", weight=1.0), ip.AngularMomentum("alice", weight=0.005),
-                           ip.Gaze("alice/head", "box", axis=(0.96, 0, -0.28), weight=1.0)]
+        sim.objectives += [
+            ip.Posture("alice", weight=0.3),
+            ip.Orientation("alice/chest", weight=1.0),
+            ip.AngularMomentum("alice", weight=0.005),
+            ip.Gaze("alice/head", "box", axis=(0.96, 0, -0.28), weight=1.0),
+        ]
         for part in ("chest", "pelvis", "head", "left_thigh", "right_thigh", "left_shank", "right_shank"):
             sim.collisions.add("box", f"alice/{part}", influence=0.08, security=0.02)
             sim.collisions.add("table", f"alice/{part}", influence=0.06, security=0.015)
@@ -58,27 +71,50 @@ class Box(base.Scenario):
         terms = sim.terms
         rest = np.concatenate([terms.xpos[sim.scene.body("box")], [1, 0, 0, 0]])
         home = ip.pose_value((0.43, 0, 1.22))
-        control = sim.add_control(ip.Control("box", "pose", home, home[:3] - [0.1, 0.25, 0.12], home[:3] + [0.08, 0.25, 0.25], max_speed=0.25, max_turn=0.5,
-                                             help="pose of the box"))
+        control = sim.add_control(
+            ip.Control(
+                "box",
+                "pose",
+                home,
+                home[:3] - [0.1, 0.25, 0.12],
+                home[:3] + [0.08, 0.25, 0.25],
+                max_speed=0.25,
+                max_turn=0.5,
+                help="pose of the box",
+            )
+        )
         centre = base.support_centre(sim, ("alice/left_sole", "alice/right_sole"))
         friction = {"friction": self.p.friction}
 
         def balance(sim: ip.Simulation) -> Sequence[ip.Objective]:
-            return [ip.Com("alice", "box", reference=centre, axes="xy", weight=100.0), ip.Com("alice", axes="z", weight=0.5)]
+            return [
+                ip.Com("alice", "box", reference=centre, axes="xy", weight=100.0),
+                ip.Com("alice", axes="z", weight=0.5),
+            ]
 
         def alone(sim: ip.Simulation) -> Sequence[ip.Objective]:
             return [ip.Com("alice", reference=centre, axes="xy", weight=100.0), ip.Com("alice", axes="z", weight=0.5)]
 
         def hands(offset: float, seconds: float) -> Sequence[ip.Objective]:
             """Bring both palms to the box's sides, at a distance from them [m]."""
-            return [ip.Pose(palm, ip.blocks.Approach(sim, palm, side, seconds, stand_off=offset), weight=80.0, stiffness=60.0) for palm, side in _PALMS]
+            return [
+                ip.Pose(
+                    palm, ip.blocks.Approach(sim, palm, side, seconds, stand_off=offset), weight=80.0, stiffness=60.0
+                )
+                for palm, side in _PALMS
+            ]
 
         def squeeze(force: float) -> Sequence[ip.Objective]:
             return [ip.ContactForce(palm, (0, 0, force), weight=2e-4) for palm, _ in _PALMS]
 
         def carry(goal: np.ndarray, seconds: float) -> Callable[[ip.Simulation], Sequence[ip.Objective]]:
             def objectives(sim: ip.Simulation) -> Sequence[ip.Objective]:
-                return [ip.Pose("box", ip.PosePath(_pose(sim), goal, sim.time, seconds), weight=60.0, stiffness=60.0), *squeeze(grip), *balance(sim)]
+                return [
+                    ip.Pose("box", ip.PosePath(_pose(sim), goal, sim.time, seconds), weight=60.0, stiffness=60.0),
+                    *squeeze(grip),
+                    *balance(sim),
+                ]
+
             return objectives
 
         grip = 12.0 + 9.81 * self.p.mass / self.p.friction
@@ -88,8 +124,19 @@ class Box(base.Scenario):
         phases = [
             ip.Phase("approach", lambda sim: [*hands(away, 1.4), *alone(sim)], seconds=1.5),
             ip.Phase("touch", lambda sim: [*hands(onto, 0.9), *alone(sim)], seconds=0.9, until=near),
-            ip.Phase("squeeze", lambda sim: [*squeeze(grip), *alone(sim)], make=[(a, b, friction) for a, b in _PALMS], seconds=0.6),
-            ip.Phase("take the weight", lambda sim: [*squeeze(grip), *balance(sim)], release=resting, until=ip.conditions.unloaded("box/bottom", 1.0), seconds=0.5),
+            ip.Phase(
+                "squeeze",
+                lambda sim: [*squeeze(grip), *alone(sim)],
+                make=[(a, b, friction) for a, b in _PALMS],
+                seconds=0.6,
+            ),
+            ip.Phase(
+                "take the weight",
+                lambda sim: [*squeeze(grip), *balance(sim)],
+                release=resting,
+                until=ip.conditions.unloaded("box/bottom", 1.0),
+                seconds=0.5,
+            ),
             ip.Phase("lift", carry(home, 1.6), seconds=1.7),
         ]
         for k in range(self.p.moves):
@@ -102,11 +149,24 @@ class Box(base.Scenario):
         above[2] += 0.08
         phases += [
             ip.Phase("bring back", carry(above, 1.8), seconds=1.9),
-            ip.Phase("lower", carry(rest, 1.4), seconds=1.5, until=ip.conditions.met("box/bottom", "table/top", gap=0.006)),
+            ip.Phase(
+                "lower", carry(rest, 1.4), seconds=1.5, until=ip.conditions.met("box/bottom", "table/top", gap=0.006)
+            ),
             ip.Phase("set down", lambda sim: [*squeeze(grip), *balance(sim)], make=resting, seconds=0.6),
-            ip.Phase("take again", lambda sim: [*squeeze(grip), *balance(sim)], release=resting, until=ip.conditions.unloaded("box/bottom", 1.0), seconds=0.5),
+            ip.Phase(
+                "take again",
+                lambda sim: [*squeeze(grip), *balance(sim)],
+                release=resting,
+                until=ip.conditions.unloaded("box/bottom", 1.0),
+                seconds=0.5,
+            ),
             ip.Phase("lift again", carry(home, 1.6), seconds=1.7),
-            ip.Phase("follow", lambda sim: [ip.Pose("box", control, weight=60.0, stiffness=60.0), *squeeze(grip), *balance(sim)], interactive=True, timeout=None),
+            ip.Phase(
+                "follow",
+                lambda sim: [ip.Pose("box", control, weight=60.0, stiffness=60.0), *squeeze(grip), *balance(sim)],
+                interactive=True,
+                timeout=None,
+            ),
         ]
         sim.machine = ip.Machine(phases)
 

@@ -17,7 +17,9 @@ class Door(base.Scenario):
     """Two passive joints moved by one hand."""
 
     name: ClassVar[str] = "door"
-    summary: ClassVar[str] = "a character turns the handle of a door, opens and closes it; then the door's angle follows the user"
+    summary: ClassVar[str] = (
+        "a character turns the handle of a door, opens and closes it; then the door's angle follows the user"
+    )
     table_phase: ClassVar[str | None] = "open"
     table_pairs: ClassVar[int | None] = 1
     camera: ClassVar[base.Camera] = base.Camera(lookat=(-0.25, -0.1, 0.95), distance=3.1, azimuth=50, elevation=-14)
@@ -36,27 +38,54 @@ class Door(base.Scenario):
         """Place her before the door, which opens away from her."""
         scene = ip.Scene()
         scene.add(ip.Door(self.p.width, mass=self.p.mass), "door")
-        scene.add(ip.Humanoid(1.70, 64, "female"), "alice", pos=(-0.46, -0.24), posture={"right_elbow_flexion": 0.9, "right_shoulder_flexion": 0.2})
+        scene.add(
+            ip.Humanoid(1.70, 64, "female"),
+            "alice",
+            pos=(-0.46, -0.24),
+            posture={"right_elbow_flexion": 0.9, "right_shoulder_flexion": 0.2},
+        )
         return scene
 
     def start(self, sim: ip.Simulation) -> None:
         """Feet on the ground; reach, grasp, turn, open, close, turn back, let go, and again for the user."""
         for side in ("left", "right"):
             sim.contacts.add(f"alice/{side}_sole", ip.GROUND, friction=1.0)
-        sim.objectives += [ip.Posture("alice", weight=0.2), ip.Posture("door", weight=1e-3, stiffness=4.0), ip.AngularMomentum("alice", weight=0.005),
-                           ip.Orientation("alice/pelvis", weight=1.0), ip.Gaze("alice/head", _KNOB, axis=(0.97, 0, -0.25), weight=1.0)]
-        for part in ("chest", "pelvis", "head", "left_thigh", "right_thigh", "left_shank", "right_shank", "left_hand", "left_forearm", "left_foot", "right_foot"):
+        sim.objectives += [
+            ip.Posture("alice", weight=0.2),
+            ip.Posture("door", weight=1e-3, stiffness=4.0),
+            ip.AngularMomentum("alice", weight=0.005),
+            ip.Orientation("alice/pelvis", weight=1.0),
+            ip.Gaze("alice/head", _KNOB, axis=(0.97, 0, -0.25), weight=1.0),
+        ]
+        for part in (
+            "chest",
+            "pelvis",
+            "head",
+            "left_thigh",
+            "right_thigh",
+            "left_shank",
+            "right_shank",
+            "left_hand",
+            "left_forearm",
+            "left_foot",
+            "right_foot",
+        ):
             sim.collisions.add("door/panel", f"alice/{part}", influence=0.08, security=0.02)
         sim.collisions.add("door/panel", "alice/right_forearm", influence=0.05, security=0.01)
         sim.collisions.add("door/right_post", "alice/right_forearm", influence=0.05, security=0.01)
         centre = base.support_centre(sim, ("alice/left_sole", "alice/right_sole"))
-        angle = sim.add_control(ip.Control("door", "scalar", [0.0], [0.0], [0.8], max_speed=0.5, unit="rad", help="opening angle of the door"))
+        angle = sim.add_control(
+            ip.Control(
+                "door", "scalar", [0.0], [0.0], [0.8], max_speed=0.5, unit="rad", help="opening angle of the door"
+            )
+        )
 
         def balance() -> Sequence[ip.Objective]:
             return [ip.Com("alice", reference=centre, axes="xy", weight=100.0), ip.Com("alice", axes="z", weight=2.0)]
 
         def door(hinge: Any, knob: Any, seconds: float) -> Any:
             """Move both joints of the door from where they are."""
+
             def objectives(sim: ip.Simulation) -> Sequence[ip.Objective]:
                 m, q = sim.scene.model, sim.state.qpos
                 out = []
@@ -65,22 +94,39 @@ class Door(base.Scenario):
                     reference = goal if isinstance(goal, ip.Control) else ip.MinimumJerk(now, goal, sim.time, seconds)
                     out.append(ip.JointAngle(joint, reference, weight=30.0, stiffness=40.0))
                 return [*out, *balance()]
+
             return objectives
 
         turned = -self.p.knob
         grasp = {"grip_force": 300.0}
-        sim.machine = ip.Machine([
-            ip.blocks.reach("reach", _HAND, _KNOB, seconds=1.6, extra=lambda sim: balance(), weight=60.0),
-            ip.Phase("grasp", lambda sim: balance(), make=[(_HAND, _KNOB, grasp)], seconds=0.5),
-            ip.Phase("turn the handle", door(0.0, turned, 0.9), seconds=1.0, until=ip.conditions.joint_at("door/knob", turned, 0.05)),
-            ip.Phase("open", door(self.p.open, turned, 2.4), seconds=2.4, until=ip.conditions.joint_at("door/hinge", self.p.open, 0.04)),
-            ip.Phase("handle back", door(self.p.open, 0.0, 0.8), seconds=1.0),
-            ip.Phase("close", door(0.0, turned, 2.4), seconds=2.4, until=ip.conditions.joint_at("door/hinge", 0.0, 0.02)),
-            ip.Phase("handle up", door(0.0, 0.0, 0.8), seconds=1.0),
-            ip.blocks.remove_contact("let go", _HAND, force=2.0, extra=door(0.0, 0.0, 0.5)),
-            ip.blocks.reach("draw the hand back", _HAND, (-0.42, -0.5, 0.95), seconds=1.2, extra=lambda sim: balance()),
-            ip.blocks.reach("reach again", _HAND, _KNOB, seconds=1.4, extra=lambda sim: balance(), weight=60.0),
-            ip.Phase("grasp again", lambda sim: balance(), make=[(_HAND, _KNOB, grasp)], seconds=0.5),
-            ip.Phase("turn again", door(0.0, turned, 0.9), seconds=1.0),
-            ip.Phase("follow", door(angle, turned, 1.0), interactive=True, timeout=None),
-        ])
+        sim.machine = ip.Machine(
+            [
+                ip.blocks.reach("reach", _HAND, _KNOB, seconds=1.6, extra=lambda sim: balance(), weight=60.0),
+                ip.Phase("grasp", lambda sim: balance(), make=[(_HAND, _KNOB, grasp)], seconds=0.5),
+                ip.Phase(
+                    "turn the handle",
+                    door(0.0, turned, 0.9),
+                    seconds=1.0,
+                    until=ip.conditions.joint_at("door/knob", turned, 0.05),
+                ),
+                ip.Phase(
+                    "open",
+                    door(self.p.open, turned, 2.4),
+                    seconds=2.4,
+                    until=ip.conditions.joint_at("door/hinge", self.p.open, 0.04),
+                ),
+                ip.Phase("handle back", door(self.p.open, 0.0, 0.8), seconds=1.0),
+                ip.Phase(
+                    "close", door(0.0, turned, 2.4), seconds=2.4, until=ip.conditions.joint_at("door/hinge", 0.0, 0.02)
+                ),
+                ip.Phase("handle up", door(0.0, 0.0, 0.8), seconds=1.0),
+                ip.blocks.remove_contact("let go", _HAND, force=2.0, extra=door(0.0, 0.0, 0.5)),
+                ip.blocks.reach(
+                    "draw the hand back", _HAND, (-0.42, -0.5, 0.95), seconds=1.2, extra=lambda sim: balance()
+                ),
+                ip.blocks.reach("reach again", _HAND, _KNOB, seconds=1.4, extra=lambda sim: balance(), weight=60.0),
+                ip.Phase("grasp again", lambda sim: balance(), make=[(_HAND, _KNOB, grasp)], seconds=0.5),
+                ip.Phase("turn again", door(0.0, turned, 0.9), seconds=1.0),
+                ip.Phase("follow", door(angle, turned, 1.0), interactive=True, timeout=None),
+            ]
+        )

@@ -37,24 +37,43 @@ class Stand(base.Scenario):
         """Put both soles on the ground and list the phases."""
         for side in ("left", "right"):
             sim.contacts.add(f"alice/{side}_sole", ip.GROUND)
-        sim.objectives += [ip.Posture("alice", weight=0.3), ip.Orientation("alice/chest", weight=5.0), ip.Orientation("alice/head", weight=1.0),
-                           ip.AngularMomentum("alice")]
+        sim.objectives += [
+            ip.Posture("alice", weight=0.3),
+            ip.Orientation("alice/chest", weight=5.0),
+            ip.Orientation("alice/head", weight=1.0),
+            ip.AngularMomentum("alice"),
+        ]
         home, _ = sim.com("alice")
         home[:2] = base.support_centre(sim, ("alice/left_sole", "alice/right_sole"))
-        control = sim.add_control(ip.Control("com", "point", home, home - [0.06, 0.08, 0.25], home + [0.08, 0.08, 0.02], max_speed=0.25,
-                                             help="centre of mass of the character"))
+        control = sim.add_control(
+            ip.Control(
+                "com",
+                "point",
+                home,
+                home - [0.06, 0.08, 0.25],
+                home + [0.08, 0.08, 0.02],
+                max_speed=0.25,
+                help="centre of mass of the character",
+            )
+        )
 
         def move(name: str, to: Any, seconds: float) -> ip.Phase:
             goal = home + np.asarray(to)
-            return ip.Phase(name, lambda sim: [ip.Com("alice", reference=ip.MinimumJerk(sim.com("alice")[0], goal, sim.time, seconds))], seconds=seconds + 0.2)
+            return ip.Phase(
+                name,
+                lambda sim: [ip.Com("alice", reference=ip.MinimumJerk(sim.com("alice")[0], goal, sim.time, seconds))],
+                seconds=seconds + 0.2,
+            )
 
         sway, crouch = self.p.sway, self.p.crouch
-        sim.machine = ip.Machine([
-            move("settle", (0, 0, 0), 0.8),
-            move("sway left", (0, sway, 0), 1.0),
-            move("sway right", (0, -sway, 0), 1.4),
-            move("back to the middle", (0, 0, 0), 1.0),
-            move("crouch", (0, 0, -crouch), 1.5),
-            move("rise", (0, 0, 0), 1.5),
-            ip.Phase("follow", [ip.Com("alice", reference=control)], interactive=True, timeout=None),
-        ])
+        sim.machine = ip.Machine(
+            [
+                move("settle", (0, 0, 0), 0.8),
+                move("sway left", (0, sway, 0), 1.0),
+                move("sway right", (0, -sway, 0), 1.4),
+                move("back to the middle", (0, 0, 0), 1.0),
+                move("crouch", (0, 0, -crouch), 1.5),
+                move("rise", (0, 0, 0), 1.5),
+                ip.Phase("follow", [ip.Com("alice", reference=control)], interactive=True, timeout=None),
+            ]
+        )

@@ -14,8 +14,26 @@ import mujoco
 import numba
 import numpy as np
 
-_FIELDS = ("qpos", "qvel", "M", "qfrc_bias", "qfrc_passive", "cdof", "cdof_dot", "cvel", "cinert", "crb", "xpos", "xmat",
-           "xipos", "subtree_com", "site_xpos", "site_xmat", "geom_xpos", "geom_xmat")
+_FIELDS = (
+    "qpos",
+    "qvel",
+    "M",
+    "qfrc_bias",
+    "qfrc_passive",
+    "cdof",
+    "cdof_dot",
+    "cvel",
+    "cinert",
+    "crb",
+    "xpos",
+    "xmat",
+    "xipos",
+    "subtree_com",
+    "site_xpos",
+    "site_xmat",
+    "geom_xpos",
+    "geom_xmat",
+)
 
 
 class Motion(NamedTuple):

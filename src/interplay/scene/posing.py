@@ -22,21 +22,43 @@ TOLERANCE = 2e-4
 """Largest remaining error of a reached surface [m, rad]."""
 
 
-def solve_reach(scene: Scene, goals: Sequence[tuple[str, str | Sequence[float]]], keep: Sequence[str] | None, balance: bool) -> np.ndarray:
+def solve_reach(
+    scene: Scene, goals: Sequence[tuple[str, str | Sequence[float]]], keep: Sequence[str] | None, balance: bool
+) -> np.ndarray:
     """Return the configuration in which every goal is met, moving only the models that own the reaching surfaces."""
     m, q0 = scene.model, scene.qpos
     terms = scene.kinematics()
     movers = sorted({name.split("/")[0] for name, _ in goals})
     dofs = np.concatenate([terms.tree_dofs(t) for name in movers for t in scene.trees(name)])
-    kept = list(keep) if keep is not None else [f"{n}/{s}" for n in movers if scene.kind(n) == "character" for s in ("left_sole", "right_sole")
-                                                if mujoco.mj_name2id(m, mujoco.mjtObj.mjOBJ_SITE, f"{n}/{s}") >= 0]
+    kept = (
+        list(keep)
+        if keep is not None
+        else [
+            f"{n}/{s}"
+            for n in movers
+            if scene.kind(n) == "character"
+            for s in ("left_sole", "right_sole")
+            if mujoco.mj_name2id(m, mujoco.mjtObj.mjOBJ_SITE, f"{n}/{s}") >= 0
+        ]
+    )
     reaching = {name for name, _ in goals}
     kept_sites = [scene.site(name) for name in kept if name not in reaching]
     kept_pose = [(terms.site_xpos[s].copy(), terms.site_xmat[s].reshape(3, 3).copy()) for s in kept_sites]
-    pairs = [(scene.site(name), target if isinstance(target, str) else vector(f"target of {name!r}", target, 3)) for name, target in goals]
+    pairs = [
+        (scene.site(name), target if isinstance(target, str) else vector(f"target of {name!r}", target, 3))
+        for name, target in goals
+    ]
     pairs = [(s, scene.site(t) if isinstance(t, str) else t) for s, t in pairs]
-    balanced = [n for n in movers if balance and scene.kind(n) == "character" and any(k.startswith(f"{n}/") for k in kept)]
-    supports = {n: np.mean([p[:2] for (p, _), s in zip(kept_pose, kept_sites, strict=True) if m.site(s).name.startswith(f"{n}/")], axis=0) for n in balanced}
+    balanced = [
+        n for n in movers if balance and scene.kind(n) == "character" and any(k.startswith(f"{n}/") for k in kept)
+    ]
+    supports = {
+        n: np.mean(
+            [p[:2] for (p, _), s in zip(kept_pose, kept_sites, strict=True) if m.site(s).name.startswith(f"{n}/")],
+            axis=0,
+        )
+        for n in balanced
+    }
 
     nv = m.nv
     lower, upper = _bounds(m, dofs, q0)
@@ -58,14 +80,25 @@ def solve_reach(scene: Scene, goals: Sequence[tuple[str, str | Sequence[float]]]
     x = np.zeros(len(dofs))
     for comfort in (1.0, 1e-5):
         start = np.clip(x, lower, upper)
-        x = least_squares(residuals, start, bounds=(lower, upper), args=(comfort, start), max_nfev=100, xtol=1e-14, ftol=1e-15, gtol=1e-15).x
+        x = least_squares(
+            residuals,
+            start,
+            bounds=(lower, upper),
+            args=(comfort, start),
+            max_nfev=100,
+            xtol=1e-14,
+            ftol=1e-15,
+            gtol=1e-15,
+        ).x
     q = configuration(x)
     terms.place(q)
     for s, t in pairs:
         error = float(np.abs(_gap(scene, terms, s, t)).max())
         if error > TOLERANCE:
             goal = t if isinstance(t, np.ndarray) else m.site(t).name
-            raise SceneError(f"{m.site(s).name!r} cannot reach {goal!r}: {error * 100:.1f} cm (or {np.degrees(error):.0f}°) remain")
+            raise SceneError(
+                f"{m.site(s).name!r} cannot reach {goal!r}: {error * 100:.1f} cm (or {np.degrees(error):.0f}°) remain"
+            )
     return q
 
 
@@ -99,4 +132,9 @@ def _pose_error(terms, site: int, pose: tuple[np.ndarray, np.ndarray]) -> np.nda
     """Return the 6D error of a site from a pose, world axes."""
     R = terms.site_xmat[site].reshape(3, 3)
     turn = pose[1] @ R.T
-    return np.concatenate([terms.site_xpos[site] - pose[0], -0.5 * np.array([turn[2, 1] - turn[1, 2], turn[0, 2] - turn[2, 0], turn[1, 0] - turn[0, 1]])])
+    return np.concatenate(
+        [
+            terms.site_xpos[site] - pose[0],
+            -0.5 * np.array([turn[2, 1] - turn[1, 2], turn[0, 2] - turn[2, 0], turn[1, 0] - turn[0, 1]]),
+        ]
+    )

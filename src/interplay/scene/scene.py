@@ -49,8 +49,15 @@ class Scene:
 
     # -- composition ---------------------------------------------------------------------------------------------------
 
-    def add(self, model: Model, name: str, pos: Sequence[float] = (0.0, 0.0, 0.0), yaw: float = 0.0,
-            quat: Sequence[float] | None = None, posture: Mapping[str, float] | None = None) -> Scene:
+    def add(
+        self,
+        model: Model,
+        name: str,
+        pos: Sequence[float] = (0.0, 0.0, 0.0),
+        yaw: float = 0.0,
+        quat: Sequence[float] | None = None,
+        posture: Mapping[str, float] | None = None,
+    ) -> Scene:
         """Place a model under a name.
 
         Args:
@@ -72,7 +79,11 @@ class Scene:
         place[: given.size] = given
         place[2] += model.placement_height
         angle = number(f"yaw of {name!r}", yaw, unit="rad")
-        turn = quaternion(f"quat of {name!r}", quat) if quat is not None else np.array([np.cos(angle / 2), 0, 0, np.sin(angle / 2)])
+        turn = (
+            quaternion(f"quat of {name!r}", quat)
+            if quat is not None
+            else np.array([np.cos(angle / 2), 0, 0, np.sin(angle / 2)])
+        )
         spec = model.build()
         joints, known = dict(model.posture), [joint.name for joint in spec.joints]
         for joint, value in (posture or {}).items():
@@ -101,7 +112,9 @@ class Scene:
                 model.color = _tint(tint)  # type: ignore[attr-defined]
                 tint += 1
             child = model.build()
-            body = spec.worldbody.add_frame(pos=place.tolist(), quat=turn.tolist()).attach_body(child.worldbody.first_body(), f"{name}/", "")
+            body = spec.worldbody.add_frame(pos=place.tolist(), quat=turn.tolist()).attach_body(
+                child.worldbody.first_body(), f"{name}/", ""
+            )
             if model.floating and not body.joints:
                 body.add_freejoint(name=f"{name}/free")
         try:
@@ -129,7 +142,9 @@ class Scene:
         if m.nv == 0:
             raise SceneError("nothing in the scene can move: add a character, an object or a mechanism")
         if m.neq or m.ntendon or (m.dof_frictionloss > 0).any():
-            raise SceneError("equality constraints, tendons and frictionloss are not part of the equation of motion: remove them from the model")
+            raise SceneError(
+                "equality constraints, tendons and frictionloss are not part of the equation of motion: remove them from the model"
+            )
 
     def save(self, path: str | Path) -> Path:
         """Write the scene as MJCF and return its path."""
@@ -172,8 +187,12 @@ class Scene:
         m = self.model
         found = mujoco.mj_name2id(m, kind, name) if isinstance(name, str) else -1
         if found < 0:
-            count = {mujoco.mjtObj.mjOBJ_BODY: m.nbody, mujoco.mjtObj.mjOBJ_SITE: m.nsite, mujoco.mjtObj.mjOBJ_JOINT: m.njnt,
-                     mujoco.mjtObj.mjOBJ_GEOM: m.ngeom}[kind]
+            count = {
+                mujoco.mjtObj.mjOBJ_BODY: m.nbody,
+                mujoco.mjtObj.mjOBJ_SITE: m.nsite,
+                mujoco.mjtObj.mjOBJ_JOINT: m.njnt,
+                mujoco.mjtObj.mjOBJ_GEOM: m.ngeom,
+            }[kind]
             raise unknown_name(what, name, [mujoco.mj_id2name(m, kind, k) or "" for k in range(count)])
         return found
 
@@ -203,14 +222,15 @@ class Scene:
     @property
     def qpos(self) -> np.ndarray:
         """Initial configuration (nq,): placed, postured, posed."""
-        if self._qpos is None:
+        q = self._qpos
+        if q is None:
             m = self.model
             q = m.qpos0.copy()
             for name, joints in self._postures.items():
                 for joint, value in joints.items():
                     q[m.jnt_qposadr[self.joint(f"{name}/{joint}")]] = value
             self._qpos = q
-        return self._qpos.copy()
+        return q.copy()
 
     def pose(self, name: str, joints: Mapping[str, float]) -> Scene:
         """Set joint values [rad, m] of a placed model's initial posture."""
@@ -238,8 +258,14 @@ class Scene:
         self._qpos = q
         return self
 
-    def reach(self, surface: str, target: str | Sequence[float], *more: tuple[str, str | Sequence[float]],
-              keep: Sequence[str] | None = None, balance: bool = True) -> Scene:
+    def reach(
+        self,
+        surface: str,
+        target: str | Sequence[float],
+        *more: tuple[str, str | Sequence[float]],
+        keep: Sequence[str] | None = None,
+        balance: bool = True,
+    ) -> Scene:
         """Pose by inverse kinematics so that a surface meets another one, or its centre a point.
 
         ``scene.reach("alice/right_grip", "door/knob_grip")`` moves alice alone: her other soles stay where they touch, her
@@ -270,16 +296,36 @@ def _stage(spec: mujoco.MjSpec, ground: bool) -> None:
     spec.visual.global_.offwidth, spec.visual.global_.offheight = 1920, 1080
     spec.visual.quality.shadowsize = 2048
     spec.visual.map.fogstart, spec.visual.map.fogend = 12, 40
-    sky = spec.add_texture(name="sky", type=mujoco.mjtTexture.mjTEXTURE_SKYBOX, builtin=mujoco.mjtBuiltin.mjBUILTIN_GRADIENT, width=256, height=256)
+    sky = spec.add_texture(
+        name="sky",
+        type=mujoco.mjtTexture.mjTEXTURE_SKYBOX,
+        builtin=mujoco.mjtBuiltin.mjBUILTIN_GRADIENT,
+        width=256,
+        height=256,
+    )
     sky.rgb1, sky.rgb2 = [0.90, 0.93, 0.97], [0.66, 0.74, 0.84]
-    tiles = spec.add_texture(name="tiles", type=mujoco.mjtTexture.mjTEXTURE_2D, builtin=mujoco.mjtBuiltin.mjBUILTIN_CHECKER, width=256, height=256)
+    tiles = spec.add_texture(
+        name="tiles",
+        type=mujoco.mjtTexture.mjTEXTURE_2D,
+        builtin=mujoco.mjtBuiltin.mjBUILTIN_CHECKER,
+        width=256,
+        height=256,
+    )
     tiles.rgb1, tiles.rgb2 = [0.84, 0.86, 0.88], [0.80, 0.82, 0.845]
     floor = spec.add_material(name="floor", texrepeat=[1, 1], texuniform=True, reflectance=0.0)
     textures = list(floor.textures)
     textures[mujoco.mjtTextureRole.mjTEXROLE_RGB] = "tiles"
     floor.textures = textures
-    spec.worldbody.add_light(name="key", pos=[2, -3, 6], dir=[-0.35, 0.45, -1], type=mujoco.mjtLightType.mjLIGHT_DIRECTIONAL, diffuse=[0.45, 0.45, 0.43],
-                             castshadow=True)
+    spec.worldbody.add_light(
+        name="key",
+        pos=[2, -3, 6],
+        dir=[-0.35, 0.45, -1],
+        type=mujoco.mjtLightType.mjLIGHT_DIRECTIONAL,
+        diffuse=[0.45, 0.45, 0.43],
+        castshadow=True,
+    )
     if ground:
-        spec.worldbody.add_geom(name=GROUND, type=mujoco.mjtGeom.mjGEOM_PLANE, size=[_GROUND_HALF, _GROUND_HALF, 0.1], material="floor")
+        spec.worldbody.add_geom(
+            name=GROUND, type=mujoco.mjtGeom.mjGEOM_PLANE, size=[_GROUND_HALF, _GROUND_HALF, 0.1], material="floor"
+        )
         patch(spec.worldbody, GROUND, (0, 0, 0), (0, 0, 1), (_GROUND_HALF, _GROUND_HALF))

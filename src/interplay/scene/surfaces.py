@@ -46,14 +46,18 @@ def surface(model: mujoco.MjModel, site: int) -> Surface:
     return Surface(name, int(site), int(model.site_bodyid[site]), kinds[shape], model.site_size[site, :2].copy())
 
 
-def meet(a: Surface, X_a: tuple[np.ndarray, np.ndarray], b: Surface, X_b: tuple[np.ndarray, np.ndarray]) -> ContactFrame:
+def meet(
+    a: Surface, X_a: tuple[np.ndarray, np.ndarray], b: Surface, X_b: tuple[np.ndarray, np.ndarray]
+) -> ContactFrame:
     """Return the frame in which surface ``a`` meets surface ``b``; X = (position, rotation) in the world.
 
     Which of the two comes first does not change the frame but for the sense of its z axis (and with it y): every choice
     between them is made by size, then by name.
     """
     if a.kind != b.kind:
-        raise ContactError(f"{a.name!r} ({a.kind}) cannot touch {b.name!r} ({b.kind}): expected two patches or two grips")
+        raise ContactError(
+            f"{a.name!r} ({a.kind}) cannot touch {b.name!r} ({b.kind}): expected two patches or two grips"
+        )
     return _grasp(a, X_a, b, X_b) if a.kind == "grasp" else _planar(a, X_a, b, X_b)
 
 
@@ -61,8 +65,10 @@ def _grasp(a: Surface, X_a: tuple, b: Surface, X_b: tuple) -> ContactFrame:
     offset = float(np.linalg.norm(X_a[0] - X_b[0]))
     tilt = float(np.arccos(np.clip(abs(X_a[1][:, 2] @ X_b[1][:, 2]), 0, 1)))
     if offset > MAX_GRIP_OFFSET or tilt > MAX_GRIP_TILT:
-        raise ContactError(f"grips {a.name!r} and {b.name!r} do not meet: {offset * 100:.1f} cm and {np.degrees(tilt):.0f}° apart, "
-                           f"expected at most {MAX_GRIP_OFFSET * 100:.0f} cm and {np.degrees(MAX_GRIP_TILT):.0f}°")
+        raise ContactError(
+            f"grips {a.name!r} and {b.name!r} do not meet: {offset * 100:.1f} cm and {np.degrees(tilt):.0f}° apart, "
+            f"expected at most {MAX_GRIP_OFFSET * 100:.0f} cm and {np.degrees(MAX_GRIP_TILT):.0f}°"
+        )
     position, rotation = X_a if a.name < b.name else X_b
     return ContactFrame("grasp", position.copy(), rotation.copy(), np.zeros(2))
 
@@ -71,8 +77,10 @@ def _planar(a: Surface, X_a: tuple, b: Surface, X_b: tuple) -> ContactFrame:
     normal = X_b[1][:, 2] - X_a[1][:, 2]
     tilt = float(np.arccos(np.clip(-(X_a[1][:, 2] @ X_b[1][:, 2]), -1, 1)))
     if tilt > MAX_TILT:
-        raise ContactError(f"patches {a.name!r} and {b.name!r} do not face each other: {np.degrees(tilt):.0f}° from opposed, "
-                           f"expected at most {np.degrees(MAX_TILT):.0f}°")
+        raise ContactError(
+            f"patches {a.name!r} and {b.name!r} do not face each other: {np.degrees(tilt):.0f}° from opposed, "
+            f"expected at most {np.degrees(MAX_TILT):.0f}°"
+        )
     z = normal / np.linalg.norm(normal)
     first = (a.half.prod(), a.name) <= (b.half.prod(), b.name)
     small, X_small, large, X_large = (a, X_a, b, X_b) if first else (b, X_b, a, X_a)
@@ -81,10 +89,14 @@ def _planar(a: Surface, X_a: tuple, b: Surface, X_b: tuple) -> ContactFrame:
     axes = np.column_stack([x, np.cross(z, x), z])
     gap = float(z @ (X_a[0] - X_b[0]))
     if abs(gap) > MAX_GAP:
-        raise ContactError(f"patches {a.name!r} and {b.name!r} are {gap * 100:+.1f} cm apart, expected at most {MAX_GAP * 100:.0f} cm")
+        raise ContactError(
+            f"patches {a.name!r} and {b.name!r} are {gap * 100:+.1f} cm apart, expected at most {MAX_GAP * 100:.0f} cm"
+        )
     corners = np.array([[1, 1], [-1, 1], [-1, -1], [1, -1]])
-    outline = [(corners * s.half) @ (axes.T @ X[1][:, :2])[:2].T + (axes.T @ (X[0] - X_small[0]))[:2]
-               for s, X in ((small, X_small), (large, X_large))]
+    outline = [
+        (corners * s.half) @ (axes.T @ X[1][:, :2])[:2].T + (axes.T @ (X[0] - X_small[0]))[:2]
+        for s, X in ((small, X_small), (large, X_large))
+    ]
     rectangle = _largest_rectangle(*outline)
     if rectangle is None:
         raise ContactError(f"patches {a.name!r} and {b.name!r} do not overlap")
@@ -105,11 +117,22 @@ def _largest_rectangle(small: np.ndarray, large: np.ndarray) -> tuple[np.ndarray
     if (rows @ whole <= limits + 1e-9).all():
         return whole[:2], whole[2:]
     thinnest = [[0, 0, -1, 0, 1], [0, 0, 0, -1, 1]]
-    start = linprog([0, 0, 0, 0, -1], A_ub=np.vstack([np.column_stack([rows, np.zeros(len(rows))]), thinnest]),
-                    b_ub=[*limits, 0, 0], bounds=[(None, None)] * 2 + [(0, None)] * 3)
+    start = linprog(
+        [0, 0, 0, 0, -1],
+        A_ub=np.vstack([np.column_stack([rows, np.zeros(len(rows))]), thinnest]),
+        b_ub=[*limits, 0, 0],
+        bounds=[(None, None)] * 2 + [(0, None)] * 3,
+    )
     if not start.success or start.x[4] < MIN_HALF:
         return None
     inside = {"type": "ineq", "fun": lambda x: limits - rows @ x, "jac": lambda x: -rows}
-    best = minimize(lambda x: -np.log(x[2]) - np.log(x[3]), start.x[:4], jac=lambda x: np.array([0, 0, -1 / x[2], -1 / x[3]]),
-                    bounds=[(None, None)] * 2 + [(MIN_HALF / 2, None)] * 2, constraints=[inside], method="SLSQP", options={"ftol": 1e-12})
+    best = minimize(
+        lambda x: -np.log(x[2]) - np.log(x[3]),
+        start.x[:4],
+        jac=lambda x: np.array([0, 0, -1 / x[2], -1 / x[3]]),
+        bounds=[(None, None)] * 2 + [(MIN_HALF / 2, None)] * 2,
+        constraints=[inside],
+        method="SLSQP",
+        options={"ftol": 1e-12},
+    )
     return best.x[:2], best.x[2:]

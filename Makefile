@@ -1,0 +1,53 @@
+# Two commands: `make demo` and `make test`. Both set everything up.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+OUT ?= out
+
+.PHONY: help setup system demo test test-slow lint format types bench clean
+
+help:
+	@echo "make demo       set up, run Box, write recording, report, film strip and playback under $(OUT)/box"
+	@echo "make test       set up, lint, check types, run the tests"
+	@echo "make test-slow  the long physics checks (a million steps of Stand, …)"
+	@echo "make bench      measure the speed of every scenario, write $(OUT)/bench"
+	@echo "make lint format types clean"
+
+setup: system $(VENV)/ready
+
+# OpenGL for pictures. Installed where we may; otherwise named, and everything else works.
+system:
+	@sh tools/system_packages.sh
+
+$(VENV)/ready: pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || { echo "Interplay needs Python 3.10 or newer; this is $$($(PYTHON) --version). Try: make PYTHON=python3.11"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
+	@touch $@
+
+demo: setup
+	$(BIN)/interplay run box --out $(OUT)/box
+	@$(BIN)/interplay export $(OUT)/box $(OUT)/box/box.npz
+	@$(BIN)/interplay export $(OUT)/box $(OUT)/box/box.html
+	@$(BIN)/interplay export $(OUT)/box $(OUT)/box/box.png || echo "no film strip: OpenGL is missing (see above); everything else is there"
+	@echo "Open $(OUT)/box/box.html in a browser to watch it."
+
+lint: $(VENV)/ready
+	$(BIN)/ruff check src tests examples
+format: $(VENV)/ready
+	$(BIN)/ruff check --fix src tests examples
+
+types: $(VENV)/ready
+	$(BIN)/pyright
+
+test: setup lint types
+	$(BIN)/python -m pytest
+
+test-slow: setup
+	$(BIN)/python -m pytest -m slow -v
+
+bench: setup
+	$(BIN)/interplay bench --out $(OUT)/bench --solver piqp --solver proxqp
+
+clean:
+	rm -rf $(VENV) $(OUT) .pytest_cache .ruff_cache .hypothesis

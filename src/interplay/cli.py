@@ -1,0 +1,216 @@
+"""The command line: parse, call, print."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from interplay.errors import InputError, InterplayError
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    help="Physics-based animation of characters that touch, carry, push, climb on, dodge and help each other.",
+)
+console, errors = Console(), Console(stderr=True)
+
+FAILED, BAD_INPUT = 1, 2
+
+
+def parse_settings(settings: list[str]) -> dict[str, str]:
+    """Return KEY=VALUE options as a dictionary."""
+    out = {}
+    for item in settings:
+        key, equals, value = item.partition("=")
+        if not equals or not key.strip() or not value.strip():
+            raise InputError(f"--set: expected KEY=VALUE, got {item!r}")
+        out[key.strip()] = value.strip()
+    return out
+
+
+@app.command("list")
+def list_scenarios() -> None:
+    """Show what can be run, with the parameters and live controls of each."""
+    from interplay.scenarios import registry
+
+    for name, scenario in registry().items():
+        table = Table(
+            title=f"[bold]{name}[/bold]  {scenario.summary}",
+            title_justify="left",
+            show_edge=False,
+            pad_edge=False,
+            box=None,
+            min_width=60,
+        )
+        for column in ("parameter", "default", "meaning"):
+            table.add_column(column, style="dim" if column == "meaning" else None)
+        for key, field in scenario.Parameters.model_fields.items():
+            table.add_row(f"  {key}", str(field.default), escape(field.description or ""))
+        for control in scenario().simulation().controls.values():
+            table.add_row(f"  [cyan]{control.name}[/cyan]", "live", f"{control.help} ({control.kind}, {control.unit})")
+        console.print(table)
+        console.print()
+
+
+@app.command()
+def run(
+    name: Annotated[str, typer.Argument(help="Scenario; see [bold]interplay list[/bold].")],
+    out: Annotated[Path, typer.Option(help="Folder for recording, scene.xml and report.json.")],
+    seconds: Annotated[
+        float | None, typer.Option(help="Simulate exactly so many seconds; otherwise until the scenario finishes.")
+    ] = None,
+    dt: Annotated[float | None, typer.Option(help="Control step [s]; by default the scenario's own.")] = None,
+    solver: Annotated[str, typer.Option(help="QP solver: piqp or proxqp.")] = "piqp",
+    seed: Annotated[int, typer.Option(help="Seed of the random generator.")] = 0,
+    set_: Annotated[
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Parameter of the scenario; may be repeated.")
+    ] = None,
+    targets: Annotated[
+        Path | None, typer.Option(help="CSV with timed values of live controls: time, control, values …")
+    ] = None,
+    world: Annotated[str, typer.Option(help="World that moves the scene: direct.")] = "direct",
+    resume: Annotated[bool, typer.Option("--resume", help="Continue the recording in --out.")] = False,
+) -> None:
+    """Run a scenario headless. Exit code 0: finished or cut short by --seconds; 1: failed; 2: bad input."""
+    from interplay.io.run import run as run_scenario
+
+    with _progress() as bar:
+        task = bar.add_task(name, total=seconds, phase="")
+
+        def show(now: float, _: float | None, phase: str) -> None:
+            bar.update(task, completed=now, phase=phase)
+
+        report = run_scenario(
+            name,
+            out,
+            seconds=seconds,
+            dt=dt,
+            solver=solver,
+            seed=seed,
+            parameters=parse_settings(set_ or []),
+            targets=targets,
+            world=world,
+            resume=resume,
+            progress=show,
+        )
+    summary(report)
+    console.print(f"written to [bold]{out}[/bold]: recording, scene.xml, report.json")
+    if report["failure"]:
+        errors.print(f"[red]failed:[/red] {escape(report['failure'])}", soft_wrap=True)
+        raise typer.Exit(FAILED)
+
+
+@app.command()
+def export(
+    folder: Annotated[Path, typer.Argument(help="Folder of a run.")],
+    out: Annotated[
+        Path, typer.Argument(help="File to write: .npz (exact record), .png (film strip) or .html (playback).")
+    ],
+    frames: Annotated[int, typer.Option(help="Frames of a film strip.")] = 12,
+    columns: Annotated[int, typer.Option(help="Columns of a film strip.")] = 6,
+    begin: Annotated[float | None, typer.Option(help="First second of a film strip.")] = None,
+    end: Annotated[float | None, typer.Option(help="Last second of a film strip.")] = None,
+) -> None:
+    """Write a recording as an exact record, a film strip or a self-contained page."""
+    from interplay.io.export import export as export_recording
+
+    options: dict[str, Any] = (
+        {"frames": frames, "columns": columns, "begin": begin, "end": end} if out.suffix.lower() == ".png" else {}
+    )
+    with console.status(f"writing {out.name}"):
+        export_recording(folder, out, **options)
+    console.print(f"written: [bold]{out}[/bold] ({out.stat().st_size / 1e6:.2f} MB)")
+
+
+@app.command()
+def bench(
+    names: Annotated[list[str] | None, typer.Argument(help="Scenarios; all by default.")] = None,
+    out: Annotated[Path, typer.Option(help="Folder for the table and the figure.")] = Path("out/bench"),
+    steps: Annotated[int, typer.Option(help="Steps of each scenario.")] = 2000,
+    solver: Annotated[
+        list[str] | None, typer.Option(help="Solvers to compare on the same problems; may be repeated.")
+    ] = None,
+) -> None:
+    """Measure the speed of whole control steps, and of the solvers on the same problems."""
+    from interplay.io.bench import bench as measure
+
+    with _progress() as bar:
+        task = bar.add_task("bench", total=None, phase="")
+
+        def show(done: int, total: int, phase: str) -> None:
+            bar.update(task, completed=done, total=total, phase=phase)
+
+        table = measure(names or None, out, steps=steps, solvers=solver or ["piqp"], progress=show)
+    console.print(table)
+    console.print(f"written to [bold]{out}[/bold]: bench.json, bench.md, bench.png")
+
+
+def summary(report: dict[str, Any]) -> None:
+    """Print a report as a table."""
+    table = Table(
+        title=f"{report['scenario']}: {report['sim_seconds']:g} s, {report['steps']} steps of {1e3 * report['dt']:g} ms",
+        show_header=False,
+    )
+    timing, certificate, size = report["timing"], report["certificate"], report["size"]
+    table.add_row("finished", "yes" if report["finished"] else "no")
+    table.add_row("phases", " → ".join(report["states_visited"]))
+    table.add_row(
+        "fallbacks",
+        f"{report['fallbacks']}" + "".join(f"\n{name}: {steps} steps" for name, steps in report["relaxed"].items()),
+    )
+    table.add_row(
+        "step",
+        f"median {timing['median_ms']:.2f} ms, p99 {timing['p99_ms']:.2f} ms "
+        f"(model {timing['model_ms']:.2f}, assembly {timing['assemble_ms']:.2f}, solve {timing['solve_ms']:.2f})",
+    )
+    if size:
+        table.add_row(
+            "program",
+            f"{size['vars']} variables, {size['eq']} equalities, {size['ineq']} inequalities; {size['dofs']} DOFs, {size['subsystems']} subsystems",
+        )
+    for key, value in certificate.items():
+        table.add_row(key.replace("_", " "), f"{value:.3g}")
+    console.print(table)
+
+
+def _progress() -> Progress:
+    return Progress(
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.completed:.1f}"),
+        TextColumn("[dim]{task.fields[phase]}"),
+        TimeElapsedColumn(),
+        console=errors,
+        transient=True,
+    )
+
+
+def main() -> None:
+    """Run the command line; our own errors are one line, without a traceback."""
+    try:
+        app(standalone_mode=False)
+    except typer.Exit as stop:
+        sys.exit(stop.exit_code)
+    except InputError as error:
+        errors.print(f"[red]error:[/red] {escape(str(error))}", highlight=False, soft_wrap=True)
+        sys.exit(BAD_INPUT)
+    except InterplayError as error:
+        errors.print(f"[red]error:[/red] {escape(str(error))}", highlight=False, soft_wrap=True)
+        sys.exit(FAILED)
+    except typer.Abort:
+        sys.exit(FAILED)
+    except Exception as error:
+        if hasattr(error, "format_message") and hasattr(error, "exit_code"):  # click's usage errors
+            errors.print(f"[red]error:[/red] {escape(error.format_message())}", highlight=False, soft_wrap=True)  # type: ignore[attr-defined]
+            sys.exit(BAD_INPUT)
+        raise

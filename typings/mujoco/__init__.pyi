@@ -1,0 +1,4 @@
+# MuJoCo's bindings carry no type information; everything of it is Any.
+from typing import Any
+
+def __getattr__(name: str) -> Any: ...
