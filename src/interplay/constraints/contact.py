@@ -48,7 +48,7 @@ class Contact:
 
     def __post_init__(self) -> None:
         """Name the two sides; the fixed environment is the world."""
-        object.__setattr__(self, "label", (self.first.name, self.second.name if self.second.body else "world"))
+        object.__setattr__(self, "label", (self.first.name, "world" if self.second.fixed else self.second.name))
 
     def load(self, time: float) -> float:
         """Return how far the contact may carry: 1 fully, 0 not at all; it fades in after making and out before release."""

@@ -59,9 +59,9 @@ class ContactSet:
         a, b = (surface(self._scene.model, self._scene.site(name)) for name in (first, second))
         if a.body == b.body:
             raise ContactError(f"{first!r} and {second!r} belong to the same body")
-        if a.body == 0:
+        if a.fixed:
             a, b = b, a
-        if self._scene.model.body_treeid[a.body] < 0 and self._scene.model.body_treeid[b.body] < 0:
+        if a.fixed:
             raise ContactError(f"{first!r} and {second!r} are both fixed: nothing to constrain")
         for contact in self.items:
             if {contact.first.name, contact.second.name} == {a.name, b.name}:

@@ -19,11 +19,12 @@ MIN_HALF = 0.002
 
 
 class Surface(NamedTuple):
-    """A contact surface: its site, its body (0: the fixed environment), its kind and half sizes [m]."""
+    """A contact surface: its site, its body, whether that is part of the fixed environment, its kind and half sizes [m]."""
 
     name: str
     site: int
     body: int
+    fixed: bool
     kind: str
     half: np.ndarray
 
@@ -43,7 +44,8 @@ def surface(model: mujoco.MjModel, site: int) -> Surface:
     kinds = {int(mujoco.mjtGeom.mjGEOM_BOX): "planar", int(mujoco.mjtGeom.mjGEOM_CYLINDER): "grasp"}
     if shape not in kinds:
         raise ContactError(f"site {name!r} is no contact surface: expected a box (patch) or cylinder (grip) site")
-    return Surface(name, int(site), int(model.site_bodyid[site]), kinds[shape], model.site_size[site, :2].copy())
+    body = int(model.site_bodyid[site])
+    return Surface(name, int(site), body, bool(model.body_treeid[body] < 0), kinds[shape], model.site_size[site, :2].copy())
 
 
 def meet(

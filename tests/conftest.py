@@ -1,0 +1,23 @@
+from pathlib import Path
+
+import pytest
+
+from interplay.io.export import export
+from interplay.io.run import run
+
+
+@pytest.fixture(scope="session")
+def finished(tmp_path_factory):
+    """Runs a scenario to its end once per session and exports its exact record."""
+    done: dict[tuple, Path] = {}
+
+    def get(name: str, dt: float = 0.005) -> Path:
+        if (name, dt) not in done:
+            folder = tmp_path_factory.mktemp(f"{name}_{round(1000 * dt)}")
+            report = run(name, folder, dt=dt)
+            assert report["failure"] is None
+            export(folder, folder / "run.npz")
+            done[name, dt] = folder
+        return done[name, dt]
+
+    return get

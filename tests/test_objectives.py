@@ -1,0 +1,172 @@
+"""Every feature: Jacobian and bias against central differences in tangent space; the base against equation (33)."""
+
+import mujoco
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+import interplay as ip
+from interplay.control.cost import Cost
+
+
+@pytest.fixture(scope="module")
+def scene():
+    s = ip.Scene()
+    s.add(ip.Humanoid(1.7, 65, "female"), "alice")
+    s.add(ip.Humanoid.child(), "kim", pos=(0, 1))
+    s.add(ip.Door(), "door", pos=(1, 0))
+    s.add(ip.Box(), "box", pos=(0.5, 0, 1))
+    return s
+
+
+def wrist_height(terms):
+    m = terms.model
+    body = m.body("alice/left_hand").id
+    jac = np.zeros((3, m.nv))
+    chain = terms.chain(body)
+    jac[:, chain] = terms.jacobian(body, terms.xpos[body], chain)[:3]
+    return [terms.xpos[body][2]], jac[2:], [terms.motion(body, terms.xpos[body]).bias[2]]
+
+
+FEATURES = {
+    "posture": lambda: ip.Posture("alice"),
+    "com": lambda: ip.Com("alice"),
+    "com-xy": lambda: ip.Com("alice", axes="xy"),
+    "group-com": lambda: ip.Com("alice", "kim", "box"),
+    "point": lambda: ip.Point("alice/right_palm", (0.3, 0.1, 1.0)),
+    "orientation": lambda: ip.Orientation("alice/chest"),
+    "pose-site": lambda: ip.Pose("alice/left_sole"),
+    "pose-object": lambda: ip.Pose("box"),
+    "relative-pose": lambda: ip.RelativePose("alice/right_palm", "box/right"),
+    "relative-own": lambda: ip.RelativePose("alice/right_palm", "alice/left_palm"),
+    "joint": lambda: ip.JointAngle("door/hinge", 0.5),
+    "custom": lambda: ip.Custom(wrist_height, [1.2], "alice"),
+}
+
+
+def state(scene, seed, spread=0.3):
+    rng = np.random.default_rng(seed)
+    q = scene.qpos
+    mujoco.mj_integratePos(scene.model, q, rng.normal(0, spread, scene.model.nv), 1.0)
+    return q, rng.normal(0, 1.0, scene.model.nv)
+
+
+def feature(objective, terms, q, v):
+    terms.update(q, v)
+    return objective.feature(terms, 0.0)
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("name", FEATURES)
+def test_velocity_is_jacobian_times_velocity(scene, name, seed):
+    objective, terms = FEATURES[name](), scene.kinematics()
+    objective.attach(scene)
+    x = feature(objective, terms, *state(scene, seed))
+    assert x.jacobian.shape == (objective.dim, len(objective.dofs))
+    assert_allclose(x.velocity, x.jacobian @ terms.qvel[objective.dofs], atol=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("name", FEATURES)
+def test_jacobian_against_central_differences(scene, name, seed):
+    """Along random directions. Rotation errors are differentiated near their reference, where d(log) is the identity."""
+    objective, terms, m = FEATURES[name](), scene.kinematics(), scene.model
+    objective.attach(scene)
+    turning = name in ("orientation", "pose-site", "pose-object", "relative-pose", "relative-own")
+    q, _ = state(scene, seed, 0.0 if turning else 0.3)
+    x = feature(objective, terms, q, np.zeros(m.nv))
+    rng, h = np.random.default_rng(seed + 100), 1e-6
+    for _ in range(4):
+        direction = rng.normal(size=m.nv)
+        ends = []
+        for s in (h, -h):
+            moved = q.copy()
+            mujoco.mj_integratePos(m, moved, direction, s)
+            ends.append(feature(objective, terms, moved, np.zeros(m.nv)).error)
+        assert_allclose(x.jacobian @ direction[objective.dofs], (ends[0] - ends[1]) / (2 * h), atol=2e-7)
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("name", [*FEATURES, "momentum"])
+def test_bias_against_central_differences(scene, name, seed):
+    """d/dt (J q̇) along q̈ = 0 is the bias."""
+    objective = ip.AngularMomentum("alice") if name == "momentum" else FEATURES[name]()
+    terms, m, h = scene.kinematics(), scene.model, 1e-6
+    objective.attach(scene)
+    q, v = state(scene, seed)
+    x = feature(objective, terms, q, v)
+    ends = []
+    for s in (h, -h):
+        moved = q.copy()
+        mujoco.mj_integratePos(m, moved, v, s)
+        ends.append(feature(objective, terms, moved, v).velocity)
+    assert_allclose(x.bias, (ends[0] - ends[1]) / (2 * h), atol=3e-6 * max(1.0, np.abs(x.bias).max()))
+
+
+def test_gaze_turns_the_axis_onto_the_target(scene):
+    objective, terms = ip.Gaze("alice/head", (2.0, 1.0, 1.2)), scene.kinematics()
+    objective.attach(scene)
+    x = objective.feature(terms, 0.0)
+    head = scene.body("alice/head")
+    axis, sight = terms.xmat[head].reshape(3, 3)[:, 0], np.array([2.0, 1.0, 1.2]) - terms.xpos[head]
+    angle = np.arccos(axis @ sight / np.linalg.norm(sight))
+    assert_allclose(np.linalg.norm(x.error), np.sin(angle), atol=1e-9)
+
+
+def test_desired_acceleration_is_equation_33(scene):
+    """Without anything else in its way the cost's minimum is ẍ = −k(x − x_ref) − 2√k ẋ."""
+    terms = scene.kinematics()
+    objective = ip.Com("alice", reference=(0.1, 0.2, 0.8), stiffness=30.0, weight=1.0, max_speed=None)
+    objective.attach(scene)
+    q, v = state(scene, 4)
+    terms.update(q, v)
+    cost = Cost(terms, [objective], [])
+    cost.clear()
+    objective.add_to(terms, 0.0, cost)
+    n = 36
+    H, g = cost.hessian[: n * n].reshape(n, n), cost.gradient[:n]
+    qacc = np.linalg.lstsq(H, -g, rcond=1e-12)[0]
+    x = objective.feature(terms, 0.0)
+    wanted = -30.0 * x.error - 2 * np.sqrt(30.0) * x.velocity
+    assert_allclose(x.jacobian @ qacc + x.bias, wanted, atol=1e-4)
+
+
+def test_pull_is_limited_to_a_speed(scene):
+    objective = ip.Point("alice/right_palm", (9.0, 0.0, 1.0), stiffness=25.0, max_speed=0.4)
+    pull = objective.pull(np.array([8.0, 0.0, 0.0]))
+    # At the limited pull a critically damped feature approaches with max_speed.
+    assert_allclose(pull[0] / objective.damping, 0.4)
+
+
+def test_fades_and_feed_forward():
+    path = ip.MinimumJerk([0.0], [2.0], begin=1.0, seconds=2.0)
+    for t in (0.5, 1.3, 2.0, 2.9, 3.5):
+        h = 1e-5
+        before, now, after = (path.at(t + s).value for s in (-h, 0, h))
+        assert_allclose(path.at(t).velocity, (after - before) / (2 * h), atol=1e-6)
+        assert_allclose(path.at(t).acceleration, (after - 2 * now + before) / h**2, atol=1e-3)
+    objective = ip.Com("alice")
+    objective.fade = (1.0, 0.5, True)
+    assert objective.level(0.9) == 0.0
+    assert 0 < objective.level(1.2) < 1
+    assert objective.level(2.0) == 1.0
+
+
+@pytest.mark.parametrize("kind", ["scalar", "point", "pose"])
+def test_controls_never_jump(kind):
+    start = {"scalar": [0.0], "point": [0.0, 0, 0], "pose": [0.0, 0, 0, 1, 0, 0, 0]}[kind]
+    goal = {"scalar": [5.0], "point": [1.0, -2, 3], "pose": [1.0, -2, 3, 0.6, 0.8, 0, 0]}[kind]
+    control = ip.Control("c", kind, start, max_speed=0.5, max_turn=1.0)
+    control.set(goal, 0.0)
+    dt, last, fastest, jump = 1e-3, control.at(0.0).value, 0.0, 0.0
+    speed = np.zeros(control._dim)
+    for k in range(1, 12000):
+        if k == 700:
+            control.set(start, k * dt)
+        now = control.at(k * dt)
+        fastest = max(fastest, np.linalg.norm((now.value - last)[:3]) / dt)
+        jump = max(jump, np.abs(now.velocity - speed).max())
+        last, speed = now.value, now.velocity
+    assert fastest < 0.5 * 1.6
+    assert jump < 0.02
+    assert_allclose(last, start, atol=1e-9)

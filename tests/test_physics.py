@@ -1,0 +1,90 @@
+"""What a run must show, checked from scene.xml and the exported record alone."""
+
+import numpy as np
+import plain
+import pytest
+from numpy.testing import assert_allclose
+
+RUNS = [("stand", 0.005), ("box", 0.005), ("door", 0.005), ("stand", 0.033), ("box", 0.033)]
+
+
+@pytest.fixture(params=RUNS, ids=lambda r: f"{r[0]}-{round(1000 * r[1])}ms")
+def run(request, finished):
+    return plain.Run(finished(*request.param))
+
+
+def sample(run, count=60):
+    return np.unique(np.linspace(0, run.T - 1, count).astype(int))
+
+
+def test_equation_of_motion_and_third_law(run):
+    for t in range(0, run.T, 3):
+        run.at(t)
+        assert run.eom_residual(t) < 1e-6
+        assert run.third_law_residual(t) < 1e-8
+
+
+def test_momentum_of_every_floating_tree(run):
+    free = run.free_trees()
+    for t in sample(run):
+        run.at(t)
+        rate, external = run.momentum_rate(t), run.external(t)
+        size = max(np.abs(rate).max(), run.m.body_mass.sum() * 9.81)
+        assert np.abs(rate - external)[free].max() / size < 1e-6
+
+
+def test_internal_contact_forces_cancel_over_the_scene(run):
+    """The contact wrench the program put on each free base, summed over the scene, is the environment's alone."""
+    free = run.free_trees()
+    for t in range(0, run.T, 3):
+        run.at(t)
+        total, largest = np.zeros(6), 1.0
+        for tree in free:
+            body = int(run.m.tree_bodyadr[tree])
+            base = run.a["qfrc_contact"][t][run.m.tree_dofadr[tree] : run.m.tree_dofadr[tree] + 6]
+            force, torque = base[:3], run.d.xmat[body].reshape(3, 3) @ base[3:]
+            wrench = np.concatenate([force, torque + np.cross(run.d.xpos[body], force)])
+            total += wrench
+            largest = max(largest, np.abs(wrench).max())
+        for c in np.flatnonzero(run.a["contact_active"][t]):
+            trees = [int(run.m.body_treeid[b]) for b in run.bodies(c)]
+            point, w = run.d.site_xpos[run.sites[c][0]], run.a["contact_wrench"][t, c]
+            inside = [tree in free for tree in trees]
+            if inside[0] != inside[1]:  # a mechanism's base, or the fixed environment, stands on one side
+                sign = 1 if inside[0] else -1
+                total -= sign * np.concatenate([w[:3], w[3:] + np.cross(point, w[:3])])
+        assert np.abs(total).max() / largest < 1e-8
+
+
+def test_no_torque_on_passive_dofs_and_limits_kept(run):
+    limits = run.torque_limits()
+    assert not run.a["tau"][:, np.isnan(limits)].any()
+    powered = np.isfinite(limits)
+    assert (np.abs(run.a["tau"][:, powered]) <= limits[powered] + 1e-6).all()
+    m = run.m
+    for joint in np.flatnonzero(m.jnt_limited):
+        q = run.a["qpos"][:, m.jnt_qposadr[joint]]
+        assert q.min() >= m.jnt_range[joint, 0] - 1e-6
+        assert q.max() <= m.jnt_range[joint, 1] + 1e-6
+
+
+def test_contacts_do_not_drift(run):
+    assert run.drift() < 0.5e-3
+
+
+def test_feet_push_inside_friction_and_patch(run):
+    """Force and torque of each sole on the ground, re-expressed at the sole's centre: fz ≥ 0, Coulomb, pressure inside the patch."""
+    for c, (first, second) in enumerate(run.a["contact_names"]):
+        if not first.endswith("_sole") or second != "world":
+            continue
+        half = run.m.site_size[run.m.site(first).id, :2]
+        w = run.a["contact_wrench"][run.a["contact_active"][:, c], c]
+        assert (w[:, 2] >= -1e-6).all()
+        assert (np.hypot(w[:, 0], w[:, 1]) <= w[:, 2] + 1e-6).all()
+        assert (np.abs(w[:, 3]) <= np.hypot(*half) * w[:, 2] + 1e-6).all()
+        assert (np.abs(w[:, 4]) <= np.hypot(*half) * w[:, 2] + 1e-6).all()
+
+
+def test_the_state_is_what_the_accelerations_make_of_it(run):
+    a, dt = run.a, run.a["time"][1] - run.a["time"][0]
+    assert_allclose(a["qvel"][1:], a["qvel"][:-1] + dt * a["qacc"][:-1], rtol=0, atol=1e-9)
