@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import mujoco
 import numpy as np
 
-from interplay.constraints.collision import CollisionSet
+from interplay.constraints.collision_set import CollisionSet
 from interplay.constraints.contact_set import ContactSet
 from interplay.control.integrated import IntegratedController
 from interplay.control.state import Memory, Solution, State

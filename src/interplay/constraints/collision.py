@@ -1,4 +1,9 @@
-"""Collision avoidance (21)-(24): a velocity damper on the distance of any two convex shapes, environment included."""
+"""Collision avoidance (21)-(24): a velocity damper on the distance of any two convex shapes, environment included.
+
+Two additions to the paper. A braking law outside the influence zone keeps fast bodies from entering it faster than they
+can stop. And witness points that were closest a moment ago stay as rows of their own while they are near: where a face
+lies along a face, the closest corner changes from step to step, and with one row alone the pair would chatter.
+"""
 
 from __future__ import annotations
 
@@ -9,226 +14,173 @@ import mujoco
 import numba
 import numpy as np
 
-from interplay.constraints.limits import damper_gain
-from interplay.errors import InputError, number
-from interplay.models.base import COLLISION_GROUP
+from interplay.constraints.collision_set import Pair
+from interplay.constraints.damper import approach_limit, braking_speed, damper_gain
 from interplay.scene.kinematics import Kinematics, point_column
-from interplay.scene.scene import Scene
 
 DAMPING, OFFSET = 0.3, 0.1
 """ξ0 and the offset added on activation [m/s]."""
 
+BRAKING = 20.0
+"""Deceleration [m/s²] that approaching bodies are trusted with."""
+
 _RELEASE = 1.1
 """A pair is let go only beyond this multiple of its influence distance, so it does not flicker on the border."""
 
-_MAX_BIAS = 60.0
-"""Bound [m/s²] of the distance's own acceleration, which has no finite value where a witness point jumps over an edge."""
+_CURVATURE = 15.0
+"""Bound [m/s²] of what rolling and curvature add to the distance's acceleration: it has no finite value where a witness jumps."""
 
-
-class Pair(NamedTuple):
-    """Two shapes to keep apart: geoms, their bodies and trees (−1: fixed), distances d_i and d_s [m]."""
-
-    geom1: int
-    geom2: int
-    body1: int
-    body2: int
-    tree1: int
-    tree2: int
-    influence: float
-    security: float
-    name: str
+_SAME, _SLID, _KEPT = 0.015, 0.02, 3
+"""Witness points nearer than this are one [m]; an old pair that has slid apart by this much is dropped [m]; how many are kept."""
 
 
 class ActivePair(NamedTuple):
-    """What is kept of a pair from step to step while it is inside its influence distance: ξ and the last direction u."""
+    """What is kept of a pair inside its zone: ξ, the last direction u, and recent witness points in the two bodies (n, 2, 3)."""
 
     xi: float
     u: np.ndarray
+    points: np.ndarray
 
 
 class PairRow(NamedTuple):
-    """One row uᵀ(J1 − J2) q̈ ≥ bound of an active pair, with its distance and witness points."""
+    """One row uᵀ(J1 − J2) q̈ ≥ bound of a pair at two points of its bodies; ``witness``: they are the closest ones."""
 
     pair: int
     distance: float
     p1: np.ndarray
     p2: np.ndarray
     u: np.ndarray
+    rate: float
+    bias: float
     bound: float
-
-
-class CollisionSet:
-    """The pairs of shapes that avoid each other."""
-
-    def __init__(self, scene: Scene):
-        """Start with the self-collision pairs of every character."""
-        self._scene = scene
-        self.pairs: list[Pair] = []
-        self._known: set[tuple[int, int]] = set()
-        self.version = 0
-        for name in scene.names:
-            if scene.kind(name) == "character":
-                self.add_self(name)
-
-    def add(self, first: str, second: str, influence: float = 0.10, security: float = 0.02) -> int:
-        """Keep two things apart and return how many pairs were added.
-
-        Each side names a model (``alice``: all her collision shapes), a body (``alice/head``), a shape (``box/hull``) or
-        ``ground``. ``influence`` d_i and ``security`` d_s are distances [m].
-        """
-        influence, security = number("influence", influence, 1e-4, 5, "m"), number("security", security, 0, 5, "m")
-        if security >= influence:
-            raise InputError(
-                f"avoiding {first!r} and {second!r}: expected security < influence, got {security:g} and {influence:g} m"
-            )
-        before = len(self.pairs)
-        for a in self._shapes(first):
-            for b in self._shapes(second):
-                self._add(a, b, influence, security)
-        return len(self.pairs) - before
-
-    def add_self(self, name: str, influence: float = 0.03, security: float = 0.004) -> int:
-        """Keep a character's limbs off each other: every pair of shapes that is not joined closely and is apart in her posture."""
-        scene, m = self._scene, self._scene.model
-        terms = scene.kinematics()
-        shapes, fromto, before = self._shapes(name), np.zeros(6), len(self.pairs)
-        for k, a in enumerate(shapes):
-            for b in shapes[k + 1 :]:
-                if _joints_between(m, int(m.geom_bodyid[a]), int(m.geom_bodyid[b])) < 3:
-                    continue
-                if mujoco.mj_geomDistance(m, terms.data, a, b, 1.0, fromto) > security + 0.005:
-                    self._add(a, b, influence, security)
-        return len(self.pairs) - before
-
-    def remove(self, first: str, second: str) -> int:
-        """Let two things touch again (a hand and the handle it will grasp); return how many pairs were removed."""
-        a, b = set(self._shapes(first)), set(self._shapes(second))
-        keep = [p for p in self.pairs if not ((p.geom1 in a and p.geom2 in b) or (p.geom1 in b and p.geom2 in a))]
-        removed = len(self.pairs) - len(keep)
-        self.pairs, self._known = keep, {(p.geom1, p.geom2) for p in keep}
-        self.version += 1
-        return removed
-
-    def _add(self, a: int, b: int, influence: float, security: float) -> None:
-        m = self._scene.model
-        a, b = min(a, b), max(a, b)
-        body1, body2 = int(m.geom_bodyid[a]), int(m.geom_bodyid[b])
-        tree1, tree2 = int(m.body_treeid[body1]), int(m.body_treeid[body2])
-        if body1 == body2 or (tree1 < 0 and tree2 < 0) or (a, b) in self._known:
-            return
-        self._known.add((a, b))
-        name = f"{m.geom(a).name} – {m.geom(b).name}"
-        self.pairs.append(Pair(a, b, body1, body2, tree1, tree2, influence, security, name))
-        self.version += 1
-
-    def _shapes(self, name: str) -> list[int]:
-        """Return the collision shapes that a name stands for."""
-        scene, m = self._scene, self._scene.model
-        if mujoco.mj_name2id(m, mujoco.mjtObj.mjOBJ_GEOM, name) >= 0:
-            return [scene.geom(name)]
-        if name in scene.names:
-            bodies = [b for b in range(m.nbody) if m.body(b).name.startswith(f"{name}/")]
-        else:
-            bodies = [scene.body(name)]
-        found = [
-            g
-            for g in range(m.ngeom)
-            if int(m.geom_bodyid[g]) in bodies and (m.geom_contype[g] or m.geom_conaffinity[g])
-        ]
-        hulls = [g for g in found if m.geom_group[g] == COLLISION_GROUP]
-        if not found:
-            raise InputError(f"{name!r} has no collision shape")
-        return hulls or found
-
-
-def _joints_between(m: mujoco.MjModel, a: int, b: int) -> int:
-    """Return how many bodies with joints lie on the way between two bodies of a tree."""
-
-    def path(body: int) -> list[int]:
-        out = [body]
-        while out[-1]:
-            out.append(int(m.body_parentid[out[-1]]))
-        return out
-
-    pa, pb = path(a), path(b)
-    shared = set(pa) & set(pb)
-    return sum(1 for body in (*pa, *pb) if body not in shared and m.body_jntnum[body])
+    witness: bool
 
 
 class CollisionRows:
-    """Finds the active pairs of a state and their rows. Broad phase by bounding spheres, then MuJoCo's witness points."""
+    """Finds the pairs of a state that matter and their rows. Broad phase by bounding spheres, then MuJoCo's witness points."""
 
     def __init__(self, terms: Kinematics, pairs: list[Pair]):
         """Prepare arrays for the broad phase and a second data for the distance's own acceleration."""
         m = terms.model
         self.pairs = pairs
-        self._g1, self._g2 = (np.array([getattr(p, k) for p in pairs], int) for k in ("geom1", "geom2"))
-        self._plane1 = m.geom_type[self._g1] == int(mujoco.mjtGeom.mjGEOM_PLANE) if pairs else np.zeros(0, bool)
-        radius = m.geom_rbound.copy()
+        self._geoms = np.array([(p.geom1, p.geom2) for p in pairs], np.int64).reshape(-1, 2)
+        self._bodies = m.geom_bodyid.astype(np.int64)
+        self._plane = m.geom_type == int(mujoco.mjtGeom.mjGEOM_PLANE)
+        radius = m.geom_rbound
         self._reach = np.array([radius[p.geom1] + radius[p.geom2] + _RELEASE * p.influence for p in pairs])
+        self._margin = np.zeros(len(pairs))
         self._chains: dict[int, np.ndarray] = {}
         self._probe = Kinematics(m)
 
-    def near(self, terms: Kinematics) -> np.ndarray:
-        """Return the pairs whose bounding spheres come within the influence distance."""
-        x = terms.geom_xpos
-        between = x[self._g1] - x[self._g2]
-        gap = np.sqrt(np.einsum("ij,ij->i", between, between))
-        if self._plane1.any():  # a plane is the first of its pair: height above it
-            normals = terms.geom_xmat[self._g1[self._plane1]][:, [2, 5, 8]]
-            gap[self._plane1] = -np.einsum("ij,ij->i", between[self._plane1], normals)
-        return np.flatnonzero(gap < self._reach)
+    def near(self, terms: Kinematics, dt: float) -> np.ndarray:
+        """Return the pairs whose bounding spheres come within the influence distance, or soon will at their speed."""
+        return _near(
+            terms.geom_xpos,
+            terms.geom_xmat,
+            terms.cvel,
+            terms.subtree_com,
+            terms.root,
+            self._bodies,
+            self._plane,
+            self._geoms,
+            self._reach,
+            self._margin,
+            dt,
+        )
 
     def update(
         self, terms: Kinematics, dt: float, active: dict[int, ActivePair], skip: set[tuple[int, int]]
     ) -> tuple[list[PairRow], dict[int, ActivePair]]:
         """Return the rows of this state and the pairs that stay active; ``skip`` holds pairs of bodies in contact."""
-        m, d = terms.model, terms.data
         rows: list[PairRow] = []
-        if not self.pairs:
-            return rows, {}
-        fromto = np.zeros(6)
-        for k in self.near(terms).tolist():
-            p = self.pairs[k]
-            if (p.body1, p.body2) in skip or (p.body2, p.body1) in skip:
-                continue
-            known = active.get(k)
-            limit = p.influence * (_RELEASE if known else 1.0)
-            distance = mujoco.mj_geomDistance(m, d, p.geom1, p.geom2, limit, fromto)
-            if distance >= limit:
-                continue
-            p1, p2 = fromto[:3].copy(), fromto[3:].copy()
-            if abs(distance) > 1e-6:
-                u = (p1 - p2) / distance
-            else:  # touching: keep the last direction, or the line of centres
-                u = known.u if known else terms.geom_xpos[p.geom1] - terms.geom_xpos[p.geom2]
-            rows.append(PairRow(k, distance, p1, p2, u / np.linalg.norm(u), 0.0))
-        if not rows:
-            return rows, {}
-        bias = self._biases(terms, rows, dt)
-        kept = {}
-        for n, row in enumerate(rows):
-            p = self.pairs[row.pair]
-            v1, v2 = terms.motion(p.body1, row.p1).velocity[:3], terms.motion(p.body2, row.p2).velocity[:3]
-            rate = float(row.u @ (v1 - v2))
-            known = active.get(row.pair)
-            xi = damper_gain(
-                known.xi if known else 0.0,
-                min(row.distance, p.influence),
-                -rate,
-                p.influence,
-                p.security,
-                DAMPING,
-                OFFSET,
-                dt,
-            )
-            bound = (-xi * (row.distance - p.security) / (p.influence - p.security) - rate) / dt - bias[n]
-            rows[n] = row._replace(bound=bound)
-            kept[row.pair] = ActivePair(xi, row.u)
+        kept: dict[int, ActivePair] = {}
+        if self.pairs:
+            for k in self.near(terms, dt).tolist():
+                p = self.pairs[k]
+                if (p.body1, p.body2) not in skip and (p.body2, p.body1) not in skip:
+                    row = self._witness(terms, k, active.get(k))
+                    if row is not None:
+                        self._add(terms, dt, row, active.get(k), rows, kept)
+        if rows:
+            self._set_bounds(terms, dt, rows, kept)
         return rows, kept
 
+    def _witness(self, terms: Kinematics, k: int, known: ActivePair | None) -> PairRow | None:
+        """Return the closest points of a pair, or None when it is far away."""
+        p, fromto = self.pairs[k], np.zeros(6)
+        limit = _RELEASE * p.influence + self._margin[k]
+        distance = mujoco.mj_geomDistance(terms.model, terms.data, p.geom1, p.geom2, limit, fromto)
+        if distance >= limit:
+            return None
+        p1, p2 = fromto[:3].copy(), fromto[3:].copy()
+        if abs(distance) > 1e-6:
+            u = (p1 - p2) / distance
+        else:  # touching: keep the last direction, or the line of centres
+            u = known.u if known else terms.geom_xpos[p.geom1] - terms.geom_xpos[p.geom2]
+        return self._row(terms, k, distance, p1, p2, u / np.linalg.norm(u), True)
+
+    def _row(
+        self, terms: Kinematics, k: int, distance: float, p1: np.ndarray, p2: np.ndarray, u: np.ndarray, witness: bool
+    ) -> PairRow:
+        """Return a row without its bound; the bias is that of points fixed in their bodies."""
+        p = self.pairs[k]
+        (v1, a1), (v2, a2) = terms.motion(p.body1, p1), terms.motion(p.body2, p2)
+        return PairRow(k, distance, p1, p2, u, float(u @ (v1[:3] - v2[:3])), float(u @ (a1[:3] - a2[:3])), 0.0, witness)
+
+    def _add(
+        self,
+        terms: Kinematics,
+        dt: float,
+        row: PairRow,
+        known: ActivePair | None,
+        rows: list[PairRow],
+        kept: dict[int, ActivePair],
+    ) -> None:
+        """Take the rows of one pair if it is inside its zone, or approaches too fast to stop."""
+        p = self.pairs[row.pair]
+        inside = row.distance <= p.influence * (_RELEASE if known else 1.0)
+        if not inside:
+            if -row.rate > 0.7 * braking_speed(row.distance - p.security, BRAKING, dt):
+                rows.append(row)
+            return
+        rows.append(row)
+        xi = damper_gain(
+            known.xi if known else 0.0,
+            min(row.distance, p.influence),
+            -row.rate,
+            p.influence,
+            p.security,
+            DAMPING,
+            OFFSET,
+            dt,
+        )
+        R1, R2 = terms.xmat[p.body1].reshape(3, 3), terms.xmat[p.body2].reshape(3, 3)
+        points = [np.array([R1.T @ (row.p1 - terms.xpos[p.body1]), R2.T @ (row.p2 - terms.xpos[p.body2])])]
+        for old in known.points if known else ():
+            p1, p2 = terms.xpos[p.body1] + R1 @ old[0], terms.xpos[p.body2] + R2 @ old[1]
+            between = p1 - p2
+            gap = float(row.u @ between)
+            slid = float(np.linalg.norm(between - gap * row.u))
+            new = all(np.linalg.norm(old[0] - q[0]) > _SAME for q in points)
+            if new and slid < _SLID and gap < p.influence and len(points) <= _KEPT:
+                points.append(old)
+                rows.append(self._row(terms, row.pair, gap, p1, p2, row.u, False))
+        kept[row.pair] = ActivePair(xi, row.u, np.array(points))
+
+    def _set_bounds(self, terms: Kinematics, dt: float, rows: list[PairRow], kept: dict[int, ActivePair]) -> None:
+        biases = self._biases(terms, rows, dt)
+        for n, row in enumerate(rows):
+            p = self.pairs[row.pair]
+            xi = kept[row.pair].xi if row.pair in kept else 0.0
+            allowed = approach_limit(row.distance, xi, p.influence, p.security, BRAKING, dt)
+            rows[n] = row._replace(bound=(-allowed - row.rate) / dt - biases[n])
+
     def _biases(self, terms: Kinematics, rows: list[PairRow], dt: float) -> np.ndarray:
-        """Return d̈ along q̈ = 0 by central differences over one step: right for curved and sliding shapes too."""
+        """Return d̈ along q̈ = 0.
+
+        For witness points by central differences of the distance over one step: rolling, sliding and curvature are then
+        right; how far that may differ from points fixed in the bodies is bounded.
+        """
         m, probe, fromto = terms.model, self._probe, np.zeros(6)
         total = np.array([-2.0 * row.distance for row in rows])
         for sign in (1.0, -1.0):
@@ -236,9 +188,12 @@ class CollisionRows:
             mujoco.mj_integratePos(m, q, terms.qvel, sign * dt)
             probe.place(q)
             for n, row in enumerate(rows):
-                p = self.pairs[row.pair]
-                total[n] += mujoco.mj_geomDistance(m, probe.data, p.geom1, p.geom2, 10.0, fromto)
-        return np.clip(total / dt**2, -_MAX_BIAS, _MAX_BIAS)
+                if row.witness:
+                    p = self.pairs[row.pair]
+                    total[n] += mujoco.mj_geomDistance(m, probe.data, p.geom1, p.geom2, 10.0, fromto)
+        fixed = np.array([row.bias for row in rows])
+        curved = np.clip(total / dt**2, fixed - _CURVATURE, fixed + _CURVATURE)
+        return np.where([row.witness for row in rows], curved, fixed)
 
     def jacobian(self, terms: Kinematics, row: PairRow, start: tuple[int, int], out: np.ndarray) -> None:
         """Write uᵀ(J1 − J2) into ``out``; ``start`` are the offsets of the two trees' columns in it, minus their first DOF."""
@@ -258,6 +213,32 @@ def _project(cdof, chain, r, u, sign, offset, out):
     for k in range(chain.shape[0]):
         point_column(cdof[chain[k]], r, column)
         out[chain[k] + offset] += sign * (u[0] * column[0] + u[1] * column[1] + u[2] * column[2])
+
+
+@numba.njit(cache=True)
+def _near(xpos, xmat, cvel, com, root, bodies, plane, geoms, reach, margin, dt):
+    found = np.empty(geoms.shape[0], np.int64)
+    count = 0
+    moved = np.empty(6)
+    for k in range(geoms.shape[0]):
+        a, b = geoms[k, 0], geoms[k, 1]
+        speed = 0.0
+        for g in (a, b):
+            body = bodies[g]
+            point_column(cvel[body], xpos[g] - com[root[body]], moved)
+            speed += np.sqrt(moved[0] ** 2 + moved[1] ** 2 + moved[2] ** 2)
+        margin[k] = 2.0 * speed * dt + speed * speed / (2.0 * BRAKING)
+        between = xpos[b] - xpos[a]
+        if plane[a]:  # height above it
+            gap = between[0] * xmat[a, 2] + between[1] * xmat[a, 5] + between[2] * xmat[a, 8]
+        elif plane[b]:
+            gap = -(between[0] * xmat[b, 2] + between[1] * xmat[b, 5] + between[2] * xmat[b, 8])
+        else:
+            gap = np.sqrt(between[0] ** 2 + between[1] ** 2 + between[2] ** 2)
+        if gap < reach[k] + margin[k]:
+            found[count] = k
+            count += 1
+    return found[:count]
 
 
 def bodies_in_contact(contacts: Iterable) -> set[tuple[int, int]]:

@@ -8,8 +8,13 @@ import mujoco
 import numba
 import numpy as np
 
+from interplay.constraints.damper import approach_limit, damper_gain
+
 SECURITY, INFLUENCE = 0.002, 0.15
 """Distances d_s and d_i [rad or m] of the position damper; d_i is at most a tenth of the joint's range."""
+
+BRAKING = 40.0
+"""Deceleration [rad/s² or m/s²] that a joint is trusted with on its way to a limit."""
 
 DAMPING, OFFSET = 0.5, 0.2
 """ξ0 and the offset added on activation [rad/s or m/s]."""
@@ -78,39 +83,19 @@ def torque_limits(m: mujoco.MjModel) -> np.ndarray:
 
 
 @numba.njit(cache=True)
-def damper_gain(kept, distance, rate, influence, security, xi0, offset, dt):
-    """Return ξ of a velocity damper: 0 outside the zone; on activation large enough not to brake at once; then kept.
-
-    ``rate`` is the speed of approach. ξΔt < d_i − d_s keeps the discrete damper from overshooting.
-    """
-    if distance > influence:
-        return 0.0
-    if kept > 0.0:
-        return kept
-    reach = influence - security
-    xi = xi0
-    if rate > 0.0 and distance > security:
-        xi = max(xi0, rate * reach / (distance - security))
-    return min(xi + offset, 0.9 * reach / dt)
-
-
-@numba.njit(cache=True)
 def _bounds(dof, adr, low, high, influence, speed, qpos, qvel, dt, xi, lower, upper):
     for i in range(qvel.shape[0]):
         lower[i] = (-speed[i] - qvel[i]) / dt
         upper[i] = (speed[i] - qvel[i]) / dt
     for k in range(dof.shape[0]):
         i, q, v = dof[k], qpos[adr[k]], qvel[dof[k]]
-        reach = influence[k] - SECURITY
         below, above = q - low[k], high[k] - q
         xi[0, k] = damper_gain(xi[0, k], below, -v, influence[k], SECURITY, DAMPING, OFFSET, dt)
         xi[1, k] = damper_gain(xi[1, k], above, v, influence[k], SECURITY, DAMPING, OFFSET, dt)
         # Where bounds cross, position wins over velocity (31).
-        if xi[0, k] > 0.0:
-            bound = (-xi[0, k] * (below - SECURITY) / reach - v) / dt
-            lower[i] = max(lower[i], bound)
-            upper[i] = max(upper[i], bound)
-        if xi[1, k] > 0.0:
-            bound = (xi[1, k] * (above - SECURITY) / reach - v) / dt
-            upper[i] = min(upper[i], bound)
-            lower[i] = min(lower[i], bound)
+        bound = (-approach_limit(below, xi[0, k], influence[k], SECURITY, BRAKING, dt) - v) / dt
+        lower[i] = max(lower[i], bound)
+        upper[i] = max(upper[i], bound)
+        bound = (approach_limit(above, xi[1, k], influence[k], SECURITY, BRAKING, dt) - v) / dt
+        upper[i] = min(upper[i], bound)
+        lower[i] = min(lower[i], bound)

@@ -6,7 +6,8 @@ import time as clock
 
 import numpy as np
 
-from interplay.constraints.collision import CollisionRows, CollisionSet, PairRow, bodies_in_contact
+from interplay.constraints.collision import CollisionRows, PairRow, bodies_in_contact
+from interplay.constraints.collision_set import CollisionSet
 from interplay.constraints.contact import Contact
 from interplay.constraints.limits import JointLimits
 from interplay.control.assembly import Assembly, Slots
@@ -65,7 +66,7 @@ class IntegratedController:
         assembled = clock.perf_counter()
         found, conflicts, fallback = self._solve_or_relax(qp, assembly, state)
         solved = clock.perf_counter()
-        closest = min((row.distance for row in pairs), default=np.inf)
+        closest = min((row.distance for row in pairs if row.witness), default=np.inf)
         return self._solution(
             found,
             assembly,
@@ -147,10 +148,17 @@ class IntegratedController:
                 return found, (), False
         relaxed = relax(qp, _relaxable(assembly), make_solver("piqp"))
         if relaxed is None:
-            raise SolverError(
-                f"no solution at t = {state.time:.4f} s even with every relaxable row relaxed; the state was written to {dump_state(state)}"
-            )
+            return self._let_go(qp, assembly, state)
         return relaxed.solution, _name(relaxed.slack, assembly, self.terms), True
+
+    def _let_go(self, qp: QP, assembly: Assembly, state: State) -> tuple[QPSolution, tuple[Conflict, ...], bool]:
+        """Last resort when no solver copes: no motor, no contact force, passive motion under gravity and pushes."""
+        terms, x = self.terms, np.zeros(assembly.n)
+        x[: assembly.nv] = np.linalg.solve(terms.full_mass(), terms.qfrc_passive + state.applied - terms.qfrc_bias)
+        slip = qp.A[assembly.slip_rows] @ x - qp.b[assembly.slip_rows]
+        gave = [("A", assembly.slip_rows.start + k, float(s)) for k, s in enumerate(slip)]
+        found = QPSolution(x, True, "let go", 0, float("nan"), float("nan"), float("nan"), 0.0)
+        return found, (Conflict("solver", "no solution", 0.0, ""), *_name(gave, assembly, terms)), True
 
     def _solution(
         self,

@@ -23,14 +23,20 @@ class Memory(NamedTuple):
 
     def checkpoint(self) -> dict[str, Any]:
         """Return the memory as plain numbers."""
-        return {"limits": self.limits.tolist(), "pairs": {str(k): [p.xi, p.u.tolist()] for k, p in self.pairs.items()}}
+        return {
+            "limits": self.limits.tolist(),
+            "pairs": {str(k): [p.xi, p.u.tolist(), p.points.tolist()] for k, p in self.pairs.items()},
+        }
 
     @classmethod
     def restore(cls, data: dict[str, Any]) -> Memory:
         """Return the memory written by ``checkpoint``."""
         return cls(
             np.array(data["limits"], float).reshape(2, -1),
-            {int(k): ActivePair(float(xi), np.array(u)) for k, (xi, u) in data["pairs"].items()},
+            {
+                int(k): ActivePair(float(xi), np.array(u), np.array(points))
+                for k, (xi, u, points) in data["pairs"].items()
+            },
         )
 
 

@@ -195,9 +195,9 @@ class Humanoid(Model):
         _capsule(forearm, f"{side}_forearm_hull", (0, 0, -0.02 * s), (0, 0, -fore.length + 0.02 * s), 0.036 * s)
         hand.add_geom(
             name=f"{side}_hand_hull",
-            type=mujoco.mjtGeom.mjGEOM_BOX,
+            type=mujoco.mjtGeom.mjGEOM_ELLIPSOID,  # strictly convex: its closest point moves smoothly
             pos=[0, 0, -0.5 * hand_s.length],
-            size=[0.042 * s, 0.015 * s, 0.48 * hand_s.length],
+            size=[0.05 * s, 0.022 * s, 0.55 * hand_s.length],
             group=COLLISION_GROUP,
             mass=0,
             rgba=_HULL,

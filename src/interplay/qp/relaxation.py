@@ -16,8 +16,12 @@ ORDER = ("force", "collision", "limit", "torque", "slip")
 ``force`` is a wished minimum normal force: a comfort, not a law.
 """
 
-PENALTY = 1e4
-"""Weight of the squared slack of the first kind; each later kind weighs a hundred times more."""
+PENALTY, COST_SCALE = 1.0, 1e-3
+"""Weight of the squared slack of the first kind (each later kind weighs ten times more), and of the program's own cost.
+
+Only their ratio matters; scaling the cost down instead of the penalty up keeps the multipliers small, which an interior
+point method would otherwise take for a sign of infeasibility.
+"""
 
 THRESHOLD = 1e-4
 """Slack above which a row counts as relaxed."""
@@ -32,12 +36,12 @@ class Relaxed(NamedTuple):
 
 def relax(qp: QP, kinds: dict[str, list[tuple[str, int]]], solver: QPSolver) -> Relaxed | None:
     """Solve with slack on more and more kinds of rows; ``kinds`` maps a kind to its rows (block, index). None: nothing helped."""
-    qp = _uncross(qp)
+    qp = _uncross(qp)._replace(P=COST_SCALE * qp.P, c=COST_SCALE * qp.c)
     rows: list[tuple[str, int, float]] = []
     for level, kind in enumerate(ORDER):
         if not kinds.get(kind):
             continue
-        rows += [(block, index, PENALTY * 100.0**level) for block, index in kinds[kind]]
+        rows += [(block, index, PENALTY * 10.0**level) for block, index in kinds[kind]]
         elastic = _elastic(qp, rows)
         solution = solver.solve(elastic)
         n = len(qp.c)

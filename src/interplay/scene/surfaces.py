@@ -45,7 +45,9 @@ def surface(model: mujoco.MjModel, site: int) -> Surface:
     if shape not in kinds:
         raise ContactError(f"site {name!r} is no contact surface: expected a box (patch) or cylinder (grip) site")
     body = int(model.site_bodyid[site])
-    return Surface(name, int(site), body, bool(model.body_treeid[body] < 0), kinds[shape], model.site_size[site, :2].copy())
+    return Surface(
+        name, int(site), body, bool(model.body_treeid[body] < 0), kinds[shape], model.site_size[site, :2].copy()
+    )
 
 
 def meet(

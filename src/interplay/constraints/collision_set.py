@@ -1,0 +1,124 @@
+"""Which shapes keep apart: pairs declared by model, body or shape, and every character's limbs among themselves."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import mujoco
+import numpy as np
+
+from interplay.errors import InputError, number
+from interplay.models.base import COLLISION_GROUP
+from interplay.scene.scene import Scene
+
+
+class Pair(NamedTuple):
+    """Two shapes to keep apart: geoms, their bodies and trees (−1: fixed), distances d_i and d_s [m]."""
+
+    geom1: int
+    geom2: int
+    body1: int
+    body2: int
+    tree1: int
+    tree2: int
+    influence: float
+    security: float
+    name: str
+
+
+class CollisionSet:
+    """The pairs of shapes that avoid each other."""
+
+    def __init__(self, scene: Scene):
+        """Start with the self-collision pairs of every character."""
+        self._scene = scene
+        self.pairs: list[Pair] = []
+        self._known: set[tuple[int, int]] = set()
+        self.version = 0
+        for name in scene.names:
+            if scene.kind(name) == "character":
+                self.add_self(name)
+
+    def add(self, first: str, second: str, influence: float = 0.10, security: float = 0.02) -> int:
+        """Keep two things apart and return how many pairs were added.
+
+        Each side names a model (``alice``: all her collision shapes), a body (``alice/head``), a shape (``box/hull``) or
+        ``ground``. ``influence`` d_i and ``security`` d_s are distances [m].
+        """
+        influence, security = number("influence", influence, 1e-4, 5, "m"), number("security", security, 0, 5, "m")
+        if security >= influence:
+            raise InputError(
+                f"avoiding {first!r} and {second!r}: expected security < influence, got {security:g} and {influence:g} m"
+            )
+        before = len(self.pairs)
+        for a in self._shapes(first):
+            for b in self._shapes(second):
+                self._add(a, b, influence, security)
+        return len(self.pairs) - before
+
+    def add_self(self, name: str, influence: float = 0.03, security: float = 0.004) -> int:
+        """Keep a character's limbs off each other: every pair of shapes that is not joined closely and is apart in her posture."""
+        scene, m = self._scene, self._scene.model
+        terms = scene.kinematics()
+        shapes, fromto, before = self._shapes(name), np.zeros(6), len(self.pairs)
+        for k, a in enumerate(shapes):
+            for b in shapes[k + 1 :]:
+                if _joints_between(m, int(m.geom_bodyid[a]), int(m.geom_bodyid[b])) < 3:
+                    continue
+                if mujoco.mj_geomDistance(m, terms.data, a, b, 1.0, fromto) > security + 0.005:
+                    self._add(a, b, influence, security)
+        return len(self.pairs) - before
+
+    def remove(self, first: str, second: str) -> int:
+        """Let two things touch again (a hand and the handle it will grasp); return how many pairs were removed."""
+        a, b = set(self._shapes(first)), set(self._shapes(second))
+        keep = [p for p in self.pairs if not ((p.geom1 in a and p.geom2 in b) or (p.geom1 in b and p.geom2 in a))]
+        removed = len(self.pairs) - len(keep)
+        self.pairs, self._known = keep, {(p.geom1, p.geom2) for p in keep}
+        self.version += 1
+        return removed
+
+    def _add(self, a: int, b: int, influence: float, security: float) -> None:
+        m = self._scene.model
+        a, b = min(a, b), max(a, b)
+        body1, body2 = int(m.geom_bodyid[a]), int(m.geom_bodyid[b])
+        tree1, tree2 = int(m.body_treeid[body1]), int(m.body_treeid[body2])
+        if body1 == body2 or (tree1 < 0 and tree2 < 0) or (a, b) in self._known:
+            return
+        self._known.add((a, b))
+        name = f"{m.geom(a).name} – {m.geom(b).name}"
+        self.pairs.append(Pair(a, b, body1, body2, tree1, tree2, influence, security, name))
+        self.version += 1
+
+    def _shapes(self, name: str) -> list[int]:
+        """Return the collision shapes that a name stands for."""
+        scene, m = self._scene, self._scene.model
+        if mujoco.mj_name2id(m, mujoco.mjtObj.mjOBJ_GEOM, name) >= 0:
+            return [scene.geom(name)]
+        if name in scene.names:
+            bodies = [b for b in range(m.nbody) if m.body(b).name.startswith(f"{name}/")]
+        else:
+            bodies = [scene.body(name)]
+        found = [
+            g
+            for g in range(m.ngeom)
+            if int(m.geom_bodyid[g]) in bodies and (m.geom_contype[g] or m.geom_conaffinity[g])
+        ]
+        hulls = [g for g in found if m.geom_group[g] == COLLISION_GROUP]
+        if not found:
+            raise InputError(f"{name!r} has no collision shape")
+        return hulls or found
+
+
+def _joints_between(m: mujoco.MjModel, a: int, b: int) -> int:
+    """Return how many bodies with joints lie on the way between two bodies of a tree."""
+
+    def path(body: int) -> list[int]:
+        out = [body]
+        while out[-1]:
+            out.append(int(m.body_parentid[out[-1]]))
+        return out
+
+    pa, pb = path(a), path(b)
+    shared = set(pa) & set(pb)
+    return sum(1 for body in (*pa, *pb) if body not in shared and m.body_jntnum[body])

@@ -1,0 +1,166 @@
+"""Conflicting demands: finite, physically consistent motion, and every conflict named."""
+
+import mujoco
+import numpy as np
+import pytest
+
+import interplay as ip
+from interplay.control.state import State
+from interplay.qp.problem import QP
+from interplay.qp.relaxation import ORDER
+
+PROBLEMS = 1000
+
+
+def weak_pair(strength):
+    scene = ip.Scene()
+    scene.add(ip.Humanoid(1.7, 65, strength=strength), "ann")
+    scene.add(ip.Box((0.2, 0.2, 0.2), 8.0), "box", pos=(0.35, 0, 0.9))
+    scene.add(ip.Door(), "door", pos=(1.2, 0))
+    return scene
+
+
+@pytest.fixture(scope="module")
+def cases():
+    """Simulations to draw from: strong, weak and feeble bodies, one with two contacts that fight each other."""
+    sims = []
+    for strength in (1.0, 0.2, 0.02):
+        sim = ip.Simulation(weak_pair(strength))
+        for side in ("left", "right"):
+            sim.contacts.add(f"ann/{side}_sole", ip.GROUND, min_force=50.0)
+        for part in ("chest", "pelvis", "head", "left_hand", "right_hand"):
+            sim.collisions.add("box", f"ann/{part}", influence=0.2, security=0.05)
+        sim.objectives += [ip.Posture("ann"), ip.Com("ann"), ip.Pose("box", weight=10)]
+        sims.append(sim)
+    return sims
+
+
+def random_demand(sim, rng):
+    """A state in which demands conflict: speeds beyond limits, joints beyond their range, feet torn off, shapes inside each other."""
+    m, start = sim.scene.model, sim.controller.initial_state()
+    q, v = start.qpos.copy(), np.zeros(m.nv)
+    for fault in rng.choice(["speed", "range", "slip", "penetrate", "push", "spin"], size=rng.integers(1, 4), replace=False):
+        if fault == "speed":
+            v += rng.normal(0, rng.choice([1, 10, 60]), m.nv)
+        elif fault == "range":
+            joints = rng.choice(np.flatnonzero(m.jnt_limited), 6)
+            q[m.jnt_qposadr[joints]] = m.jnt_range[joints, 1] + rng.uniform(0, 1, 6)
+        elif fault == "slip":
+            q[:3] += rng.normal(0, 0.05, 3)
+        elif fault == "penetrate":
+            adr = m.jnt_qposadr[m.joint("box/free").id]
+            q[adr : adr + 3] = q[:3] + rng.normal(0, 0.08, 3)
+        elif fault == "spin":
+            v[:6] += rng.normal(0, 8, 6)
+    applied = rng.normal(0, rng.choice([0, 100, 5000]), m.nv) if rng.random() < 0.4 else np.zeros(m.nv)
+    mujoco.mj_normalizeQuat(m, q)
+    return State(0.0, q, v, applied, start.memory)
+
+
+def test_a_thousand_conflicting_problems(cases):
+    rng = np.random.default_rng(2017)
+    relaxed = 0
+    for k in range(PROBLEMS):
+        sim = cases[k % len(cases)]
+        sim.controller.contacts, sim.controller.objectives = sim.contacts.items, sim.objectives
+        state = random_demand(sim, rng)
+        solution = sim.controller.solve(state)
+        m = sim.scene.model
+        assert np.isfinite(solution.qacc).all()
+        assert np.isfinite(solution.wrenches).all()
+        # Dynamics, unilaterality and friction never give way.
+        d = mujoco.MjData(m)
+        d.qpos[:], d.qvel[:] = state.qpos, state.qvel
+        M = np.zeros((m.nv, m.nv))
+        mujoco.mj_fwdPosition(m, d)
+        mujoco.mj_fwdVelocity(m, d)
+        mujoco.mj_fullM(m, d, M)
+        terms = [M @ solution.qacc, d.qfrc_bias, -d.qfrc_passive, -state.applied, -solution.qfrc_contact, -solution.tau]
+        assert np.abs(sum(terms)).max() < 1e-5 * max(np.abs(x).max() for x in terms)
+        fz = solution.wrenches[:, 2]
+        size = max(1.0, fz.max())
+        assert (fz >= -1e-6 * size).all()
+        assert (np.abs(solution.wrenches[:, :2]).max(1) <= 0.8 / np.sqrt(2) * fz + 1e-6 * size).all()
+        if solution.fallback:
+            relaxed += 1
+            assert solution.conflicts, "a relaxed step names its conflict"
+            for conflict in solution.conflicts:
+                assert conflict.kind in ORDER
+                assert conflict.name
+                assert conflict.amount > 0
+    assert relaxed > PROBLEMS // 4
+
+
+def test_conflicts_name_the_culprit():
+    """An elbow thrown far beyond its speed limit; then a standing leg in motion, which feeble joints cannot stop."""
+    sim = ip.Simulation(weak_pair(0.02))
+    for side in ("left", "right"):
+        sim.contacts.add(f"ann/{side}_sole", ip.GROUND)
+    sim.controller.contacts = sim.contacts.items
+    sim.controller.objectives = [ip.Posture("ann")]
+    m = sim.scene.model
+
+    def moving(joint, speed):
+        v = np.zeros(m.nv)
+        v[m.jnt_dofadr[sim.scene.joint(joint)]] = speed
+        return sim.controller.explain(sim.state.with_(qvel=v))
+
+    elbow = moving("ann/left_elbow_flexion", 40.0)
+    assert {c.kind for c in elbow} == {"limit"}
+    assert "ann/left_elbow_flexion" in {c.name for c in elbow}
+    knee = moving("ann/left_knee_flexion", 3.0)
+    assert "torque" in {c.kind for c in knee}
+    assert any(c.name.startswith("ann/left_") and c.unit == "N·m" and c.amount > 1 for c in knee)
+    assert sim.controller.explain(sim.state) == ()
+
+
+def test_order_of_giving_way():
+    """A box held by its contact inside another one: the collision gives way, not the contact."""
+    scene = ip.Scene().add(ip.Box((0.2, 0.2, 0.2)), "a").add(ip.Box((0.2, 0.2, 0.2)), "b", pos=(0.15, 0, 0)).add(ip.Humanoid(), "ann", pos=(2, 0))
+    sim = ip.Simulation(scene)
+    sim.contacts.add("a/bottom", ip.GROUND)
+    sim.contacts.add("b/bottom", ip.GROUND)
+    sim.collisions.add("a", "b", influence=0.2, security=0.05)
+    solution = sim.step()
+    assert solution.fallback
+    assert [c.kind for c in solution.conflicts] == ["collision"]
+    assert "a/hull" in solution.conflicts[0].name
+    assert "b/hull" in solution.conflicts[0].name
+
+
+def test_redundant_but_consistent_rows_are_no_conflict():
+    """A table stands on four feet: 24 no-slip rows on 6 DOFs, no conflict, and each foot carries its share."""
+    scene = ip.Scene().add(ip.Table(mass=20.0), "table")
+    sim = ip.Simulation(scene)
+    for k in range(4):
+        sim.contacts.add(f"table/foot_{k}", ip.GROUND)
+    for _ in range(400):
+        solution = sim.step()
+        assert not solution.fallback
+    assert solution.wrenches[:, 2].sum() == pytest.approx(20 * 9.81, rel=1e-6)
+    assert np.abs(sim.state.qvel).max() < 1e-9
+
+
+def test_a_contact_that_cannot_hold_slips_and_says_so():
+    """A box stuck to ground and to a moving door: the no-slip rows cannot all hold."""
+    scene = ip.Scene().add(ip.Box((0.2, 0.2, 0.2)), "a").add(ip.Box((0.2, 0.2, 0.2)), "b", pos=(0, 0, 0.2))
+    sim = ip.Simulation(scene)
+    sim.contacts.add("a/bottom", ip.GROUND)
+    sim.contacts.add("b/bottom", "a/top")
+    state = sim.state.with_(qvel=np.array([0, 0, 0, 0, 0, 0, 0, 0, 3.0, 0, 0, 0]))  # b flies up at 3 m/s: no pull can stop it
+    sim.controller.contacts = sim.contacts.items
+    solution = sim.controller.solve(state)
+    assert solution.fallback
+    assert {c.kind for c in solution.conflicts} == {"slip"}
+    assert any("b/bottom" in c.name for c in solution.conflicts)
+    assert solution.wrenches[:, 2].min() >= -1e-6
+
+
+def test_qp_objective_counts_the_lower_triangle_too():
+    from scipy import sparse
+
+    qp = QP(sparse.csc_matrix(np.array([[2.0, 1.0], [0.0, 4.0]])), np.array([1.0, 1.0]), sparse.csc_matrix((0, 2)), np.zeros(0), sparse.csc_matrix((0, 2)),
+            np.zeros(0), np.zeros(0), np.full(2, -np.inf), np.full(2, np.inf), None)
+    x = np.array([3.0, -2.0])
+    P = np.array([[2.0, 1.0], [1.0, 4.0]])
+    assert qp.objective(x) == pytest.approx(0.5 * x @ P @ x + x.sum())
