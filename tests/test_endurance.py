@@ -1,0 +1,59 @@
+"""Long runs (make test-slow): nothing relaxes, nothing grows, nothing drifts."""
+
+import numpy as np
+import plain
+import pytest
+
+from interplay.io.export import export
+from interplay.io.run import run
+from interplay.scenarios import scenario
+
+STEPS = 1_000_000
+
+
+def resident_bytes():
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * 4096
+
+
+@pytest.mark.slow
+def test_a_million_steps_of_stand():
+    sim = scenario("stand")().simulation()
+    while sim.machine is None or sim.machine.phase is None or not sim.machine.phase.interactive:
+        sim.step()
+    sim.run(10.0)
+    home, memory, drift = sim.com("alice")[0], 0, 0.0
+    fallbacks = 0
+    while sim.steps < STEPS:
+        fallbacks += sim.step().fallback
+        if sim.steps == 50_000:
+            memory = resident_bytes()
+        if sim.steps % 1000 == 0:
+            drift = max(drift, float(np.linalg.norm(sim.com("alice")[0] - home)))
+    growth = resident_bytes() / memory - 1
+    print(f"\n{STEPS} steps: {fallbacks} fallbacks, COM drift {1e3 * drift:.4f} mm, memory {100 * growth:+.2f} %")
+    assert fallbacks == 0
+    assert drift < 5e-3
+    assert growth < 0.02
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "dt"), [("stand", 0.005), ("box", 0.005), ("door", 0.005), ("stand", 0.033), ("box", 0.033)])
+def test_a_minute_of_every_scenario(name, dt, tmp_path):
+    targets = {"stand": "com,0.05,-0.05,0.8", "box": "box,0.4,0.1,1.2,0.98,0.1,0.1,0.1", "door": "door,0.5"}[name]
+    (tmp_path / "targets.csv").write_text(f"time,control,values\n30,{targets}\n")
+    report = run(name, tmp_path / "run", dt=dt, seconds=60, targets=tmp_path / "targets.csv")
+    export(tmp_path / "run", tmp_path / "run" / "run.npz")
+    checked = plain.Run(tmp_path / "run")
+    drift = checked.drift()
+    eom = third = 0.0
+    for t in range(0, checked.T, 7):
+        checked.at(t)
+        eom, third = max(eom, checked.eom_residual(t)), max(third, checked.third_law_residual(t))
+    print(f"\n{name} {dt}: drift {1e3 * drift:.4f} mm, eom {eom:.1e}, third law {third:.1e}, {report['certificate']}")
+    assert report["failure"] is None
+    assert report["fallbacks"] == 0
+    assert drift < 0.5e-3
+    assert eom < 1e-6
+    assert third < 1e-8
+    assert report["certificate"]["penetration_mm"] < 1.0

@@ -1,0 +1,162 @@
+"""Recordings: exact, crash-safe, resumable, bitwise repeatable."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+import interplay as ip
+from interplay.io.export import export
+from interplay.io.recording import Recorder, Recording, _pack, _unpack
+from interplay.io.run import run
+
+
+def columns(folder):
+    recording = Recording(folder)
+    return recording, recording.arrays
+
+
+@pytest.mark.parametrize("name", ["stand", "box", "door"])
+def test_the_same_run_twice_is_bitwise_equal(name, tmp_path):
+    for k in range(2):
+        run(name, tmp_path / str(k), seconds=4.0, seed=3)
+    (_, a), (_, b) = columns(tmp_path / "0"), columns(tmp_path / "1")
+    for key in ("qpos", "qvel", "qacc", "tau", "wrench", "time"):
+        assert_array_equal(a[key], b[key])
+
+
+def test_another_process_gives_the_same_bits(tmp_path):
+    run("stand", tmp_path / "here", seconds=2.0)
+    subprocess.run([sys.executable, "-m", "interplay", "run", "stand", "--out", str(tmp_path / "there"), "--seconds", "2"], check=True, capture_output=True)
+    assert_array_equal(Recording(tmp_path / "here")["qpos"], Recording(tmp_path / "there")["qpos"])
+
+
+@pytest.mark.parametrize(("name", "cut"), [("stand", 2.0), ("box", 3.0), ("door", 2.0), ("door", 4.0), ("box", 8.0)])
+def test_a_resumed_run_equals_the_uninterrupted_one(name, cut, tmp_path):
+    run(name, tmp_path / "whole", seconds=cut + 2.0, seed=5)
+    run(name, tmp_path / "parts", seconds=cut, seed=5)
+    report = run(name, tmp_path / "parts", seconds=cut + 2.0, resume=True)
+    assert report["sim_seconds"] == pytest.approx(cut + 2.0)
+    (whole, a), (parts, b) = columns(tmp_path / "whole"), columns(tmp_path / "parts")
+    assert whole.phases == parts.phases
+    assert_allclose(b["qpos"], a["qpos"], atol=1e-7)
+    assert_allclose(b["qvel"], a["qvel"], atol=1e-6)
+    assert_allclose(b["qacc"], a["qacc"], atol=1e-3)
+
+
+def test_resuming_with_targets_and_masses(tmp_path):
+    """Live controls under way, changed masses and the random generator all come back."""
+    targets = tmp_path / "t.csv"
+    targets.write_text("0.2, com, 0.06, 0.05, 0.75\n1.6, com, 0.06, -0.05, 0.8\n")
+
+    def fresh():
+        from interplay.motion.controls import read_targets
+        from interplay.scenarios import scenario
+
+        sim = scenario("stand")().simulation(seed=7)
+        sim.machine = ip.Machine([sim.machine.phases["follow"]])
+        sim.targets = read_targets(targets, sim.controls)
+        return sim
+
+    whole, first = fresh(), fresh()
+    for sim in (whole, first):
+        sim.run(1.0)
+        sim.set_mass("alice/left_hand", 2.0)
+        sim.rng.normal()
+    checkpoint = first.checkpoint()
+    second = fresh()
+    second.restore(checkpoint)
+    second.targets = [t for t in second.targets if t.time > second.time]
+    for sim in (whole, second):
+        sim.run(1.5)
+    assert_allclose(second.state.qpos, whole.state.qpos, atol=1e-8)
+    assert second.rng.normal() == whole.rng.normal()
+    assert second.scene.model.body("alice/left_hand").mass == pytest.approx(2.0)
+
+
+def test_killed_runs_leave_a_readable_recording(tmp_path):
+    process = subprocess.Popen([sys.executable, "-m", "interplay", "run", "stand", "--out", str(tmp_path), "--seconds", "600"], stdout=subprocess.DEVNULL,
+                               stderr=subprocess.DEVNULL)
+    deadline = time.time() + 120
+    while time.time() < deadline and (not (tmp_path / "recording").exists() or (tmp_path / "recording").stat().st_size < 200_000):
+        time.sleep(0.05)
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    recording = Recording(tmp_path)
+    assert recording.steps >= 200
+    assert recording.steps % 200 == 0
+    assert np.isfinite(recording["qpos"]).all()
+    export(tmp_path, tmp_path / "run.npz")
+    report = run("stand", tmp_path, seconds=recording.steps * 0.005 + 1.0, resume=True)
+    assert report["steps"] == recording.steps + 200
+
+
+@pytest.mark.parametrize("cut", [1, 7, 100, 1000])
+def test_a_torn_tail_is_left_out(cut, tmp_path):
+    run("stand", tmp_path, seconds=3.0)
+    whole = Recording(tmp_path)
+    raw = (tmp_path / "recording").read_bytes()
+    (tmp_path / "recording").write_bytes(raw[:-cut])
+    torn = Recording(tmp_path)
+    assert not torn.complete
+    assert torn.steps == whole.steps - 200
+    assert_array_equal(torn["qpos"], whole["qpos"][: torn.steps])
+    flipped = bytearray(raw)
+    flipped[len(raw) // 2] ^= 0xFF
+    (tmp_path / "recording").write_bytes(bytes(flipped))
+    assert Recording(tmp_path).steps < whole.steps
+
+
+@pytest.mark.parametrize("raw", [b"", b"nonsense", b"INTERPLAY1\n", b"INTERPLAY1\n\x00\x01"])
+def test_what_is_no_recording_is_refused(raw, tmp_path):
+    (tmp_path / "recording").write_bytes(raw)
+    with pytest.raises(ip.InputError):
+        Recording(tmp_path)
+    with pytest.raises(ip.InputError, match="no recording"):
+        Recording(tmp_path / "elsewhere")
+
+
+def test_packing_is_exact():
+    rng = np.random.default_rng(0)
+    arrays = {"a": rng.normal(size=(50, 7)), "b": rng.normal(size=(50, 3, 6)), "c": rng.integers(0, 9, 50).astype(np.int32), "d": rng.random(50) > 0.5,
+              "e": np.zeros((50, 0, 6)), "f": np.array([np.inf, -0.0, 1e-310])}
+    info, back = _unpack(_pack({"x": 1}, arrays))
+    assert info == {"x": 1}
+    for key, array in arrays.items():
+        assert back[key].dtype == array.dtype
+        assert back[key].tobytes() == array.tobytes()
+
+
+def test_changed_masses_are_in_the_record(tmp_path):
+    scene = ip.Scene().add(ip.Barbell(), "bar", pos=(0, 0, 50))
+    sim = ip.Simulation(scene)
+    scene.save(tmp_path / "scene.xml")
+    recorder = Recorder(tmp_path / "recording", sim, {"scenario": "bar", "dt": 0.005, "parameters": {}})
+    sim.observers.append(recorder)
+    sim.run(1.3)
+    sim.set_mass("bar/left_weight", 8.0)
+    sim.run(0.4)
+    recorder.close()
+    export(tmp_path, tmp_path / "run.npz")
+    with np.load(tmp_path / "run.npz") as data:
+        weight = data["body_mass"][:, scene.body("bar/left_weight")]
+        assert data["body_inertia"].shape == (340, scene.model.nbody, 3)
+    assert_allclose(weight, [3.0] * 260 + [8.0] * 80)
+
+
+def test_exported_record_has_the_documented_arrays(finished):
+    with np.load(finished("box") / "run.npz") as data:
+        T, nv = data["qvel"].shape
+        C = len(data["contact_names"])
+        shapes = {"time": (T,), "qacc": (T, nv), "tau": (T, nv), "qfrc_contact": (T, nv), "qfrc_applied": (T, nv), "contact_names": (C, 2),
+                  "contact_active": (T, C), "contact_wrench": (T, C, 6), "phase": (T,), "step_ms": (T,), "solve_ms": (T,)}
+        for key, shape in shapes.items():
+            assert data[key].shape == shape, key
+        assert data["contact_active"].dtype == bool
+        assert ["alice/left_sole", "world"] in data["contact_names"].tolist()
+        assert "lift" in data["phase"]
