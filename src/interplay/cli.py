@@ -198,9 +198,7 @@ def _progress() -> Progress:
 def main() -> None:
     """Run the command line; our own errors are one line, without a traceback."""
     try:
-        app(standalone_mode=False)
-    except typer.Exit as stop:
-        sys.exit(stop.exit_code)
+        sys.exit(app(standalone_mode=False) or 0)  # click returns the code of typer.Exit here
     except InputError as error:
         errors.print(f"[red]error:[/red] {escape(str(error))}", highlight=False, soft_wrap=True)
         sys.exit(BAD_INPUT)

@@ -24,6 +24,12 @@ DAMPING, OFFSET = 0.3, 0.1
 BRAKING = 20.0
 """Deceleration [m/s²] that approaching bodies are trusted with."""
 
+WITHDRAWAL = 2.0
+"""Acceleration [m/s²] with which bodies inside the security distance draw apart."""
+
+_TOUCHING = 5e-4
+"""Depth [m] up to which bodies count as touching, not as inside each other."""
+
 _RELEASE = 1.1
 """A pair is let go only beyond this multiple of its influence distance, so it does not flicker on the border."""
 
@@ -173,6 +179,8 @@ class CollisionRows:
             p = self.pairs[row.pair]
             xi = kept[row.pair].xi if row.pair in kept else 0.0
             allowed = approach_limit(row.distance, xi, p.influence, p.security, BRAKING, dt)
+            if -_TOUCHING < row.distance < p.security:  # inside the margin: withdraw, but without a jerk
+                allowed = max(allowed, -max(row.rate, 0.0) - WITHDRAWAL * dt)
             rows[n] = row._replace(bound=(-allowed - row.rate) / dt - biases[n])
 
     def _biases(self, terms: Kinematics, rows: list[PairRow], dt: float) -> np.ndarray:

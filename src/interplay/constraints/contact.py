@@ -7,6 +7,7 @@ generalized force Jᵀw (12), in which the second body gets −w by construction
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,6 +22,7 @@ FORCE_COST = 1e-6
 
 _FADED_COST = 1.0
 _TORQUE_ARM = 0.1
+_SETTLING = 0.03
 
 
 @dataclass(frozen=True)
@@ -58,6 +60,13 @@ class Contact:
         if time > self.release_at:
             load = min(load, 1.0 - smooth((time - self.release_at) / self.fade_out) if self.fade_out > 0 else 0.0)
         return load
+
+    def softness(self, time: float, dt: float) -> float:
+        """Return ρ, how much of the relative velocity a step may leave: 0, or while the contact fades in up to e^(−2Δt/T).
+
+        A contact that stopped its bodies within one step would make the torques jump.
+        """
+        return (1.0 - self.load(time)) * math.exp(-2.0 * dt / _SETTLING) if time < self.made_at + self.fade_in else 0.0
 
     def costs(self, time: float) -> np.ndarray:
         """Return the cost of each wrench component (6,): low when loaded, so high when faded that the force vanishes."""
@@ -145,14 +154,16 @@ class ContactRows:
         self._bodies = np.array([(c.first.body, c.second.body) for c in contacts], np.int64).reshape(n, 2)
         self._p = np.array([(c.p1, c.p2) for c in contacts]).reshape(n, 2, 3)
         self._R = np.array([(c.R1, c.R2) for c in contacts]).reshape(n, 2, 3, 3)
+        self._soft = np.zeros(n)
         self.position = np.zeros((n, 3))
         self.rotation = np.zeros((n, 3, 3))
         self.drift = np.zeros((n, 6))
         self.rhs = np.zeros((n, 6))
 
-    def update(self, terms: Kinematics, dt: float, jacobian: np.ndarray) -> None:
+    def update(self, terms: Kinematics, time: float, dt: float, jacobian: np.ndarray) -> None:
         """Fill ``jacobian`` (n, 6, width) and the right-hand sides for the present state."""
         if self.contacts:
+            self._soft[:] = [c.softness(time, dt) for c in self.contacts]
             _contact_rows(
                 terms.xpos,
                 terms.xmat,
@@ -166,6 +177,7 @@ class ContactRows:
                 self._R,
                 self._cols,
                 self._sign,
+                self._soft,
                 dt,
                 jacobian,
                 self.rhs,
@@ -217,6 +229,7 @@ def _contact_rows(
     R_local,
     cols,
     sign,
+    soft,
     dt,
     J,
     rhs,
@@ -238,7 +251,10 @@ def _contact_rows(
         point_motion(cvel[b1], bias_acc[b1], p - com[root[b1]], motion1)
         point_motion(cvel[b2], bias_acc[b2], p - com[root[b2]], motion2)
         # (20): (J1 − J2) q̈ = (e/Δt − (v1 − v2))/Δt − (J̇1 − J̇2) q̇, world axes at p_C1; then turned into C axes.
-        need = (e / dt - (motion1[0] - motion2[0])) / dt - (motion1[1] - motion2[1])
+        # A soft contact (ρ > 0) is critically damped instead: v⁺ = ρ v + (1 − √ρ)² e/Δt.
+        rho = soft[k]
+        pull = (1.0 - np.sqrt(rho)) ** 2
+        need = (pull * e / dt - (1.0 - rho) * (motion1[0] - motion2[0])) / dt - (motion1[1] - motion2[1])
         rhs[k, :3], rhs[k, 3:] = R.T @ need[:3], R.T @ need[3:]
         position[k], rotation[k], drift[k] = p, R, e
         for j in range(cols.shape[1]):

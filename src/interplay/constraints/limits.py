@@ -10,8 +10,8 @@ import numpy as np
 
 from interplay.constraints.damper import approach_limit, damper_gain
 
-SECURITY, INFLUENCE = 0.002, 0.15
-"""Distances d_s and d_i [rad or m] of the position damper; d_i is at most a tenth of the joint's range."""
+SECURITY, INFLUENCE = 0.002, 0.25
+"""Distances d_s and d_i [rad or m] of the position damper; d_i is at most 15 % of the joint's range."""
 
 BRAKING = 40.0
 """Deceleration [rad/s² or m/s²] that a joint is trusted with on its way to a limit."""
@@ -41,7 +41,7 @@ class JointLimits(NamedTuple):
         if m.nuser_jnt:
             for joint in np.flatnonzero(scalar & (m.jnt_user[:, 0] > 0)):
                 speed[m.jnt_dofadr[joint]] = m.jnt_user[joint, 0]
-        influence = np.minimum(INFLUENCE, 0.1 * (high - low))
+        influence = np.minimum(INFLUENCE, 0.15 * (high - low))
         return cls(
             m.jnt_dofadr[limited].astype(np.int64),
             m.jnt_qposadr[limited].astype(np.int64),

@@ -199,7 +199,7 @@ class Assembly:
         """Fill the program for the present state."""
         cost, nv = self.cost, self.nv
         self.source[self._parts["mass"]] = terms.M
-        self.rows.update(terms, dt, self._jacobian)
+        self.rows.update(terms, time, dt, self._jacobian)
         cost.clear()
         for objective in self.objectives:
             objective.add_to(terms, time, cost)

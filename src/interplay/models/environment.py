@@ -55,7 +55,7 @@ class Beam(_Block):
 
     def __init__(self, length: float = 5.0, width: float = 0.095, height: float = 0.4):
         """Take length, width and height [m]."""
-        super().__init__((length, width, height), "Beam")
+        super().__init__([number("Beam size", v, 0.01, 200, "m") for v in (length, width, height)], "Beam")
 
 
 class Wall(_Block):
@@ -63,7 +63,7 @@ class Wall(_Block):
 
     def __init__(self, width: float = 3.0, height: float = 2.5, thickness: float = 0.15):
         """Take width, height and thickness [m]."""
-        super().__init__((thickness, width, height), "Wall")
+        super().__init__([number("Wall size", v, 0.01, 200, "m") for v in (thickness, width, height)], "Wall")
 
 
 class Stairs(_Environment):

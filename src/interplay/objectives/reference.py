@@ -58,6 +58,19 @@ class MinimumJerk:
         )
 
 
+class Part:
+    """Some components of another reference: of its value, and of its velocity and acceleration."""
+
+    def __init__(self, whole: Reference, value: slice, rate: slice):
+        """Take the reference and which components of it."""
+        self._whole, self._value, self._rate = whole, value, rate
+
+    def at(self, time: float) -> Sample:
+        """Return the components at a time."""
+        x, v, a = self._whole.at(time)
+        return Sample(x[self._value], np.asarray(v)[self._rate], np.asarray(a)[self._rate])
+
+
 class Path:
     """A function of time that returns a value, or (value, velocity, acceleration)."""
 

@@ -30,7 +30,7 @@ class Door(base.Scenario):
         width: float = Field(0.9, ge=0.6, le=1.2, description="width of the door [m]")
         mass: float = Field(22.0, ge=2, le=80, description="mass of the door [kg]")
         open: float = Field(0.6, ge=0.1, le=0.8, description="opening angle [rad]")
-        knob: float = Field(0.5, ge=0.1, le=0.8, description="how far the handle is turned [rad]")
+        knob: float = Field(0.4, ge=0.1, le=0.8, description="how far the handle is turned [rad]")
 
     p: Parameters
 

@@ -1,0 +1,106 @@
+"""The command line, as a user calls it."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+from PIL import Image
+
+
+def interplay(*arguments, **options):
+    return subprocess.run([sys.executable, "-m", "interplay", *map(str, arguments)], capture_output=True, text=True, timeout=300, **options)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    out = tmp_path_factory.mktemp("cli") / "stand"
+    done = interplay("run", "stand", "--out", out, "--seconds", "1", "--set", "height=1.6", "--seed", "4")
+    assert done.returncode == 0, done.stderr
+    return out
+
+
+def test_run_writes_what_it_promises(folder):
+    assert {p.name for p in folder.iterdir()} == {"recording", "scene.xml", "report.json"}
+    report = json.loads((folder / "report.json").read_text())
+    assert report["parameters"]["height"] == 1.6
+    assert set(report) >= {"scenario", "parameters", "dt", "steps", "sim_seconds", "finished", "states_visited", "fallbacks", "relaxed", "timing", "size",
+                           "certificate"}
+    assert set(report["timing"]) == {"median_ms", "p99_ms", "max_ms", "model_ms", "assemble_ms", "solve_ms"}
+
+
+def test_export_strip_and_page(folder):
+    done = interplay("export", folder, folder / "strip.png", "--frames", "3", "--columns", "3")
+    if done.returncode == 1 and "OpenGL" in done.stderr:
+        pytest.skip("no OpenGL here: film strips cannot be drawn")
+    assert done.returncode == 0, done.stderr
+    image = Image.open(folder / "strip.png")
+    assert image.size == (3 * 360, 400)
+    assert len(image.convert("RGB").resize((64, 64)).getcolors(5000)) > 50
+    assert interplay("export", folder, folder / "page.html").returncode == 0
+    page = (folder / "page.html").read_text()
+    assert "<html" in page[:500].lower()
+    assert len(page) > 200_000
+
+
+def test_resume_from_the_command_line(folder):
+    done = interplay("run", "stand", "--out", folder, "--seconds", "1.5", "--resume")
+    assert done.returncode == 0, done.stderr
+    assert json.loads((folder / "report.json").read_text())["steps"] == 300
+
+
+def test_list_shows_scenarios_parameters_and_controls():
+    done = interplay("list")
+    assert done.returncode == 0
+    for word in ("stand", "box", "door", "knob", "[rad]", "live"):
+        assert word in done.stdout
+
+
+@pytest.mark.parametrize(("arguments", "words"), [
+    (("run", "dor", "--out", "x"), "did you mean 'door'"),
+    (("run", "door"), "--out"),
+    (("run", "door", "--out", "x", "--set", "opn=1"), "did you mean 'open'"),
+    (("run", "door", "--out", "x", "--set", "open"), "KEY=VALUE"),
+    (("run", "door", "--out", "x", "--seconds", "soon"), "--seconds"),
+    (("run", "door", "--out", "x", "--dt", "0"), "dt"),
+    (("run", "door", "--out", "x", "--solver", "magic"), "piqp"),
+    (("run", "door", "--out", "x", "--targets", "none.csv"), "none.csv"),
+    (("run", "door", "--out", "x", "--resume"), "no recording"),
+    (("run", "door", "--out", "x", "--seed", "-3"), "seed"),
+    (("export", "nowhere", "x.npz"), "no recording"),
+    (("export", "nowhere", "x.gif"), ".png"),
+    (("bench", "dor"), "door"),
+    (("bench", "door", "--steps", "1"), "steps"),
+    (("dance",), "dance"),
+])
+def test_bad_input_ends_with_2_and_one_line(arguments, words, tmp_path):
+    done = interplay(*arguments, cwd=tmp_path)
+    assert done.returncode == 2
+    assert words in done.stderr
+    assert "Traceback" not in done.stderr
+    assert len(done.stderr.strip().splitlines()) <= 3
+
+
+def test_a_run_that_fails_ends_with_1(tmp_path):
+    """At 0.1 s a step the door is not brought to rest within its phase."""
+    done = interplay("run", "door", "--out", tmp_path, "--dt", "0.02", "--set", "mass=80", "--set", "open=0.8")
+    report = json.loads((tmp_path / "report.json").read_text())
+    assert report["failure"]
+    assert not report["finished"]
+    assert done.returncode == 1
+    assert "failed" in done.stderr
+
+
+def test_help_helps():
+    for command in ((), ("run",), ("export",), ("bench",)):
+        done = interplay(*command, "--help")
+        assert done.returncode == 0
+        assert len(done.stdout) > 200
+
+
+def test_bench_writes_table_and_figure(tmp_path):
+    done = interplay("bench", "stand", "--steps", "60", "--out", tmp_path, "--solver", "piqp", "--solver", "proxqp")
+    assert done.returncode == 0, done.stderr
+    entry = json.loads((tmp_path / "bench.json").read_text())[0]
+    assert entry["solvers"].keys() == {"piqp", "proxqp"}
+    assert Image.open(tmp_path / "bench.png").size[0] > 500

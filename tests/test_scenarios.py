@@ -1,0 +1,87 @@
+"""One test file over the whole registry: each loads, is finite, repeats, ends where it declares, answers to its controls."""
+
+import json
+
+import numpy as np
+import pytest
+
+from interplay.io.run import run
+from interplay.scenarios import registry
+
+NAMES = sorted(registry())
+
+
+def test_registry_has_what_was_promised():
+    assert {"stand", "box", "door"} <= set(NAMES)
+    for name, scenario in registry().items():
+        assert scenario.name == name
+        assert scenario.summary
+        for field in scenario.Parameters.model_fields.values():
+            assert field.description
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_it_finishes_without_relaxing_anything(name, finished):
+    report = json.loads((finished(name) / "report.json").read_text())
+    assert report["finished"]
+    assert report["fallbacks"] == 0
+    phases = list(registry()[name]().simulation().machine.phases)
+    assert report["states_visited"] == phases
+    c = report["certificate"]
+    assert c["eom_residual"] < 1e-6
+    assert c["momentum_residual"] < 1e-6
+    assert c["third_law_residual"] < 1e-8
+    assert c["contact_drift_mm"] < 0.5
+    assert c["penetration_mm"] < 1
+    assert c["friction_violation"] < 1e-6
+    assert c["torque_ratio"] <= 1 + 1e-6
+    assert c["limit_violation"] < 1e-6
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_controls_answer_to_a_targets_file(name, tmp_path):
+    """Random jumps of every live control, from a file: finite, upright, and the feature follows the last one."""
+    sim = registry()[name]().simulation()
+    rng = np.random.default_rng(1)
+    control = next(iter(sim.controls.values()))
+    last = registry()[name]().simulation().machine
+    lines = []
+    for time in np.arange(0.5, 8.0, 0.75):
+        value = control.value.copy()
+        n = len(control.low)
+        value[:n] = rng.uniform(control.low, control.high)
+        if control.kind == "pose":
+            value[3:] += rng.normal(0, 0.15, 4)
+        lines.append(f"{time},{control.name}," + ",".join(f"{v:.6f}" for v in value))
+    (tmp_path / "targets.csv").write_text("\n".join(lines))
+    assert last is not None
+    from interplay.motion.controls import read_targets
+
+    while not sim.machine.phase or not sim.machine.phase.interactive:
+        sim.step()
+    begin = sim.time
+    height = sim.com("alice")[0][2]
+    sim.targets = [t._replace(time=t.time + begin) for t in read_targets(tmp_path / "targets.csv", sim.controls)]
+    fallbacks = 0
+    while sim.time < begin + 11.0:
+        fallbacks += sim.step().fallback
+    assert np.isfinite(sim.state.qpos).all()
+    assert abs(sim.com("alice")[0][2] - height) < 0.3 * height
+    followed = sim.machine.entries[-1].objectives[0]
+    assert np.linalg.norm(followed.error(sim.terms, sim.time)[:3]) < 0.05
+    assert fallbacks == 0
+
+
+def test_door_is_counted_as_in_table_1(finished):
+    size = json.loads((finished("door") / "report.json").read_text())["size"]
+    expected = {"subsystems": 2, "dofs": 38, "actuated": 30, "planar_points": 8, "grasp_points": 4, "collision_pairs": 1, "paper_qp": 116, "paper_eq": 74,
+                "paper_ineq": 93}
+    assert {key: size[key] for key in expected} == expected
+
+
+def test_seconds_cut_short_and_hold_the_last_phase(tmp_path):
+    short = run("stand", tmp_path / "short", seconds=0.5)
+    assert (short["finished"], short["steps"], short["failure"]) == (False, 100, None)
+    long = run("stand", tmp_path / "long", seconds=14.0)
+    assert (long["finished"], long["steps"]) == (True, 2800)
+    assert long["states_visited"][-1] == "follow"
