@@ -11,10 +11,9 @@ from PIL import Image, ImageDraw, ImageFont
 
 from interplay.errors import InputError, pick
 from interplay.io.certificate import Replay
-from interplay.io.graphics import painter
+from interplay.io.graphics import camera_of, painter
 from interplay.io.playback import write_html
 from interplay.io.recording import Recording
-from interplay.scenarios import registry
 from interplay.scenarios.base import Camera
 
 
@@ -47,12 +46,6 @@ def write_npz(recording: Recording, out: Path) -> None:
     if masses is not None:
         arrays["body_mass"], arrays["body_inertia"] = masses
     np.savez_compressed(out, **arrays)
-
-
-def camera_of(recording: Recording) -> Camera:
-    """Return the camera that the recording's scenario declares."""
-    known = registry().get(recording.header["scenario"])
-    return known.camera if known else Camera()
 
 
 def write_strip(

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 import mujoco
 import numpy as np
 
 from interplay.errors import InterplayError
+from interplay.io.recording import Recording
 from interplay.models.base import SITE_GROUP
-
-if TYPE_CHECKING:
-    from interplay.scenarios.base import Camera
+from interplay.scenarios import registry
+from interplay.scenarios.base import Camera
 
 _HINT = "install libegl1, libgl1-mesa-dri and libgles2 (or libosmesa6); everything else works without"
 
@@ -69,3 +68,9 @@ def painter(model: mujoco.MjModel, width: int, height: int, shadows: bool = True
         yield artist
     finally:
         artist.close()
+
+
+def camera_of(recording: Recording) -> Camera:
+    """Return the camera that the recording's scenario declares."""
+    known = registry().get(recording.header["scenario"])
+    return known.camera if known else Camera()

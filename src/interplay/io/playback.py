@@ -11,12 +11,13 @@ import numpy as np
 import viser
 
 from interplay.io.certificate import Replay
+from interplay.io.graphics import camera_of
 from interplay.io.recording import Recording
 from interplay.models.base import VISUAL_GROUP
 
 
 def write_html(recording: Recording, out: Path, *, fps: float = 25.0) -> None:
-    """Write a page that plays the recording, with contact forces as lines."""
+    """Write a page that plays the recording at so many frames a second, seen as its scenario's camera sees it."""
     replay = Replay(recording)
     m = replay.model
     with contextlib.redirect_stdout(io.StringIO()):
@@ -25,9 +26,13 @@ def write_html(recording: Recording, out: Path, *, fps: float = 25.0) -> None:
         server.scene.set_up_direction("+z")
         server.scene.add_grid("/ground", width=10, height=10, cell_size=0.5, section_size=1.0, plane="xy")
         server.scene.configure_environment_map("city", background=False)
-        center = np.median(recording["qpos"][:, :3], axis=0)
-        server.initial_camera.position = (float(center[0]) - 2.0, float(center[1]) - 2.2, 1.7)
-        server.initial_camera.look_at = (float(center[0]), float(center[1]), 0.9)
+        camera = camera_of(recording)
+        azimuth, elevation = np.radians([camera.azimuth, camera.elevation])
+        forward = np.array(
+            [np.cos(elevation) * np.cos(azimuth), np.cos(elevation) * np.sin(azimuth), np.sin(elevation)]
+        )
+        server.initial_camera.position = np.asarray(camera.lookat) - 1.25 * camera.distance * forward
+        server.initial_camera.look_at = np.asarray(camera.lookat)
         server.initial_camera.up = (0.0, 0.0, 1.0)
         shapes = [g for g in range(m.ngeom) if m.geom_group[g] == VISUAL_GROUP]
         handles = {}

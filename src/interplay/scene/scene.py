@@ -294,7 +294,7 @@ def _stage(spec: mujoco.MjSpec, ground: bool) -> None:
     spec.visual.headlight.diffuse = [0.38, 0.38, 0.38]
     spec.visual.headlight.specular = [0.1, 0.1, 0.1]
     spec.visual.global_.offwidth, spec.visual.global_.offheight = 1920, 1080
-    spec.visual.quality.shadowsize = 2048
+    spec.visual.quality.shadowsize = 4096
     spec.visual.map.fogstart, spec.visual.map.fogend = 12, 40
     sky = spec.add_texture(
         name="sky",
