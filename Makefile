@@ -33,8 +33,10 @@ demo: setup
 	@echo "Open $(OUT)/box/box.html in a browser to watch it."
 
 lint: $(VENV)/ready
-	$(BIN)/ruff check src tests examples
+	$(BIN)/ruff format --check --quiet src tests examples
+	$(BIN)/ruff check --quiet src tests examples
 format: $(VENV)/ready
+	$(BIN)/ruff format src tests examples
 	$(BIN)/ruff check --fix src tests examples
 
 types: $(VENV)/ready

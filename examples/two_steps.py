@@ -13,11 +13,13 @@ for side in ("left", "right"):
 sim.objectives += [ip.Posture("ann", weight=0.2), ip.AngularMomentum("ann")]
 sim.objectives += [ip.Orientation(f"ann/{part}", weight=5) for part in ("pelvis", "chest")]
 place = {s: sim.terms.site_xpos[scene.site(f"ann/{s}_sole")].copy() for s in ("left", "right")}
-sim.machine = ip.Machine([
-    *ip.blocks.step("first step", "ann", "right", place["right"] + [0.25, 0, 0]),
-    *ip.blocks.step("second step", "ann", "left", place["left"] + [0.25, 0, 0]),
-    ip.blocks.hold("rest", 0.5, balance=("ann",)),
-])
+sim.machine = ip.Machine(
+    [
+        *ip.blocks.step("first step", "ann", "right", place["right"] + [0.25, 0, 0]),
+        *ip.blocks.step("second step", "ann", "left", place["left"] + [0.25, 0, 0]),
+        ip.blocks.hold("rest", 0.5, balance=("ann",)),
+    ]
+)
 
 out = Path("out/two_steps")
 scene.save(out / "scene.xml")

@@ -39,7 +39,14 @@ class Run:
         m, d, a = self.m, self.d, self.a
         M = np.zeros((m.nv, m.nv))
         mujoco.mj_fullM(m, d, M)
-        terms = [M @ a["qacc"][t], d.qfrc_bias, -a["tau"][t], -d.qfrc_passive, -a["qfrc_applied"][t], -self.contact_force(t)]
+        terms = [
+            M @ a["qacc"][t],
+            d.qfrc_bias,
+            -a["tau"][t],
+            -d.qfrc_passive,
+            -a["qfrc_applied"][t],
+            -self.contact_force(t),
+        ]
         return np.abs(sum(terms)).max() / max(np.abs(x).max() for x in terms)
 
     def third_law_residual(self, t):
@@ -100,13 +107,17 @@ class Run:
 
     def free_trees(self):
         m = self.m
-        return [t for t in range(m.ntree) if m.jnt_type[m.body_jntadr[m.tree_bodyadr[t]]] == int(mujoco.mjtJoint.mjJNT_FREE)]
+        return [
+            t for t in range(m.ntree) if m.jnt_type[m.body_jntadr[m.tree_bodyadr[t]]] == int(mujoco.mjtJoint.mjJNT_FREE)
+        ]
 
     def torque_limits(self):
         m = self.m
         out = np.full(m.nv, np.nan)
         for k in range(m.nu):
-            out[m.jnt_dofadr[m.actuator_trnid[k, 0]]] = m.actuator_ctrlrange[k, 1] if m.actuator_ctrllimited[k] else np.inf
+            out[m.jnt_dofadr[m.actuator_trnid[k, 0]]] = (
+                m.actuator_ctrlrange[k, 1] if m.actuator_ctrllimited[k] else np.inf
+            )
         return out
 
     def drift(self):

@@ -9,7 +9,13 @@ from PIL import Image
 
 
 def interplay(*arguments, **options):
-    return subprocess.run([sys.executable, "-m", "interplay", *map(str, arguments)], capture_output=True, text=True, timeout=300, **options)
+    return subprocess.run(
+        [sys.executable, "-m", "interplay", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        **options,
+    )
 
 
 @pytest.fixture(scope="module")
@@ -24,8 +30,20 @@ def test_run_writes_what_it_promises(folder):
     assert {p.name for p in folder.iterdir()} == {"recording", "scene.xml", "report.json"}
     report = json.loads((folder / "report.json").read_text())
     assert report["parameters"]["height"] == 1.6
-    assert set(report) >= {"scenario", "parameters", "dt", "steps", "sim_seconds", "finished", "states_visited", "fallbacks", "relaxed", "timing", "size",
-                           "certificate"}
+    assert set(report) >= {
+        "scenario",
+        "parameters",
+        "dt",
+        "steps",
+        "sim_seconds",
+        "finished",
+        "states_visited",
+        "fallbacks",
+        "relaxed",
+        "timing",
+        "size",
+        "certificate",
+    }
     assert set(report["timing"]) == {"median_ms", "p99_ms", "max_ms", "model_ms", "assemble_ms", "solve_ms"}
 
 
@@ -56,23 +74,26 @@ def test_list_shows_scenarios_parameters_and_controls():
         assert word in done.stdout
 
 
-@pytest.mark.parametrize(("arguments", "words"), [
-    (("run", "dor", "--out", "x"), "did you mean 'door'"),
-    (("run", "door"), "--out"),
-    (("run", "door", "--out", "x", "--set", "opn=1"), "did you mean 'open'"),
-    (("run", "door", "--out", "x", "--set", "open"), "KEY=VALUE"),
-    (("run", "door", "--out", "x", "--seconds", "soon"), "--seconds"),
-    (("run", "door", "--out", "x", "--dt", "0"), "dt"),
-    (("run", "door", "--out", "x", "--solver", "magic"), "piqp"),
-    (("run", "door", "--out", "x", "--targets", "none.csv"), "none.csv"),
-    (("run", "door", "--out", "x", "--resume"), "no recording"),
-    (("run", "door", "--out", "x", "--seed", "-3"), "seed"),
-    (("export", "nowhere", "x.npz"), "no recording"),
-    (("export", "nowhere", "x.gif"), ".png"),
-    (("bench", "dor"), "door"),
-    (("bench", "door", "--steps", "1"), "steps"),
-    (("dance",), "dance"),
-])
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("run", "dor", "--out", "x"), "did you mean 'door'"),
+        (("run", "door"), "--out"),
+        (("run", "door", "--out", "x", "--set", "opn=1"), "did you mean 'open'"),
+        (("run", "door", "--out", "x", "--set", "open"), "KEY=VALUE"),
+        (("run", "door", "--out", "x", "--seconds", "soon"), "--seconds"),
+        (("run", "door", "--out", "x", "--dt", "0"), "dt"),
+        (("run", "door", "--out", "x", "--solver", "magic"), "piqp"),
+        (("run", "door", "--out", "x", "--targets", "none.csv"), "none.csv"),
+        (("run", "door", "--out", "x", "--resume"), "no recording"),
+        (("run", "door", "--out", "x", "--seed", "-3"), "seed"),
+        (("export", "nowhere", "x.npz"), "no recording"),
+        (("export", "nowhere", "x.gif"), ".png"),
+        (("bench", "dor"), "door"),
+        (("bench", "door", "--steps", "1"), "steps"),
+        (("dance",), "dance"),
+    ],
+)
 def test_bad_input_ends_with_2_and_one_line(arguments, words, tmp_path):
     done = interplay(*arguments, cwd=tmp_path)
     assert done.returncode == 2

@@ -12,7 +12,11 @@ from interplay.constraints.limits import JointLimits
 
 
 def balls(gap=0.05, radius=0.1):
-    scene = ip.Scene(gravity=0.0).add(ip.Ball(radius, 1.0), "a", pos=(0, 0, 1)).add(ip.Ball(radius, 1.0), "b", pos=(2 * radius + gap, 0, 1))
+    scene = (
+        ip.Scene(gravity=0.0)
+        .add(ip.Ball(radius, 1.0), "a", pos=(0, 0, 1))
+        .add(ip.Ball(radius, 1.0), "b", pos=(2 * radius + gap, 0, 1))
+    )
     sim = ip.Simulation(scene)
     sim.collisions.add("a", "b", influence=0.1, security=0.02)
     return sim
@@ -77,14 +81,24 @@ def test_a_reaching_hand_stops_before_a_block(dt, speed):
         sim.contacts.add(f"ann/{side}_sole", ip.GROUND)
     for part in ("hand", "forearm"):
         sim.collisions.add("block", f"ann/right_{part}", influence=0.08, security=0.02)
-    sim.objectives += [ip.Posture("ann"), ip.Com("ann"), ip.Point("ann/right_palm", (0.6, -0.1, 0.7), weight=100, max_speed=speed)]
+    sim.objectives += [
+        ip.Posture("ann"),
+        ip.Com("ann"),
+        ip.Point("ann/right_palm", (0.6, -0.1, 0.7), weight=100, max_speed=speed),
+    ]
     shapes = [scene.geom(f"ann/right_{part}_hull") for part in ("hand", "forearm")]
     closest, fromto, late = np.inf, np.zeros(6), []
     for _ in range(round(4.0 / dt)):
         solution = sim.step()
         assert not solution.conflicts
         terms = sim.terms
-        closest = min(closest, *(mujoco.mj_geomDistance(scene.model, terms.data, scene.geom("block/hull"), g, 1.0, fromto) for g in shapes))
+        closest = min(
+            closest,
+            *(
+                mujoco.mj_geomDistance(scene.model, terms.data, scene.geom("block/hull"), g, 1.0, fromto)
+                for g in shapes
+            ),
+        )
         if sim.time > 3.0:
             late.append(np.abs(solution.qacc).max())
     assert closest > (0.02 - 1e-3 if dt < 0.01 else 0.0)
@@ -148,8 +162,16 @@ def test_joints_never_leave_their_range(dt):
     for side in ("left", "right"):
         sim.contacts.add(f"ann/{side}_sole", ip.GROUND)
     m = scene.model
-    joints = [f"ann/{s}_{j}" for s in ("left", "right") for j in ("elbow_flexion", "wrist_flexion", "shoulder_abduction", "forearm_rotation")]
-    sim.objectives += [ip.Posture("ann"), ip.Com("ann"), *(ip.JointAngle(j, 9.0, weight=20, max_speed=8.0) for j in joints)]
+    joints = [
+        f"ann/{s}_{j}"
+        for s in ("left", "right")
+        for j in ("elbow_flexion", "wrist_flexion", "shoulder_abduction", "forearm_rotation")
+    ]
+    sim.objectives += [
+        ip.Posture("ann"),
+        ip.Com("ann"),
+        *(ip.JointAngle(j, 9.0, weight=20, max_speed=8.0) for j in joints),
+    ]
     limits = JointLimits.of(m)
     for _ in range(round(2.0 / dt)):
         solution = sim.step()

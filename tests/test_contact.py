@@ -87,7 +87,9 @@ def test_order_of_the_two_sides_does_not_matter(turn):
 
 
 def test_a_foot_on_a_beam_touches_only_the_beam():
-    scene = ip.Scene().add(ip.Beam(width=0.05, height=0.4), "beam").add(ip.Box((0.25, 0.1, 0.1)), "foot", pos=(0, 0, 0.4))
+    scene = (
+        ip.Scene().add(ip.Beam(width=0.05, height=0.4), "beam").add(ip.Box((0.25, 0.1, 0.1)), "foot", pos=(0, 0, 0.4))
+    )
     sim = ip.Simulation(scene)
     contact = sim.contacts.add("foot/bottom", "beam/top")
     assert_allclose(sorted(contact.half), [0.025, 0.125], atol=1e-4)
@@ -125,9 +127,13 @@ def test_fade_is_smooth_and_ends_without_force():
         sim.contacts.add(f"bob/{side}_sole", ip.GROUND)
     sim.contacts.add("a/bottom", ip.GROUND)
     left = ip.conditions.com_over("bob", "bob/left_sole")
-    sim.machine = ip.Machine([
-                              ip.blocks.shift_com("shift", "bob", "bob/left_sole"),
-                              ip.blocks.remove_contact("lift", "bob/right_sole", balance=("bob",)), ip.Phase("end", interactive=True, timeout=None)])
+    sim.machine = ip.Machine(
+        [
+            ip.blocks.shift_com("shift", "bob", "bob/left_sole"),
+            ip.blocks.remove_contact("lift", "bob/right_sole", balance=("bob",)),
+            ip.Phase("end", interactive=True, timeout=None),
+        ]
+    )
     sim.objectives += [ip.Posture("bob")]
     last = []
     while sim.machine.phase is None or sim.machine.phase.name != "end":

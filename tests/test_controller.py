@@ -12,8 +12,11 @@ from interplay.qp.solvers import SOLVERS, make_solver
 
 def pair_scene(order):
     """Two people and a box between them, placed in a given order."""
-    models = {"ann": (ip.Humanoid(1.7, 62, "female"), (-0.45, 0, 0), 0.0), "ben": (ip.Humanoid(1.8, 80), (0.45, 0, 0), np.pi),
-              "door": (ip.Door(), (0, 3, 0), 0.0)}
+    models = {
+        "ann": (ip.Humanoid(1.7, 62, "female"), (-0.45, 0, 0), 0.0),
+        "ben": (ip.Humanoid(1.8, 80), (0.45, 0, 0), np.pi),
+        "door": (ip.Door(), (0, 3, 0), 0.0),
+    }
     scene = ip.Scene()
     for name in order:
         model, pos, yaw = models[name]
@@ -32,7 +35,10 @@ def hand_in_hand(order=("ann", "ben", "door"), swap=False, dt=0.005):
         for side in ("left", "right"):
             pair = (f"{name}/{side}_sole", ip.GROUND)
             sim.contacts.add(*(pair[::-1] if swap else pair))
-    sim.objectives += [ip.Posture("ann", "ben"), ip.Com("ann", "ben", reference=(0.0, 0.03, 0.9), axes="xyz", weight=50.0)]
+    sim.objectives += [
+        ip.Posture("ann", "ben"),
+        ip.Com("ann", "ben", reference=(0.0, 0.03, 0.9), axes="xyz", weight=50.0),
+    ]
     return sim
 
 
@@ -70,7 +76,11 @@ def test_solution_is_what_mujoco_moves():
 
 def test_order_of_subsystems_and_sides_changes_nothing():
     runs = []
-    for order, swap in ((("ann", "ben", "door"), False), (("door", "ben", "ann"), False), (("ann", "ben", "door"), True)):
+    for order, swap in (
+        (("ann", "ben", "door"), False),
+        (("door", "ben", "ann"), False),
+        (("ann", "ben", "door"), True),
+    ):
         sim = hand_in_hand(order, swap)
         for _ in range(60):
             solution = sim.step()

@@ -1,9 +1,9 @@
 """Long runs (make test-slow): nothing relaxes, nothing grows, nothing drifts."""
 
 import numpy as np
-import plain
 import pytest
 
+import plain
 from interplay.io.export import export
 from interplay.io.run import run
 from interplay.scenarios import scenario
@@ -38,7 +38,9 @@ def test_a_million_steps_of_stand():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "dt"), [("stand", 0.005), ("box", 0.005), ("door", 0.005), ("stand", 0.033), ("box", 0.033)])
+@pytest.mark.parametrize(
+    ("name", "dt"), [("stand", 0.005), ("box", 0.005), ("door", 0.005), ("stand", 0.033), ("box", 0.033)]
+)
 def test_a_minute_of_every_scenario(name, dt, tmp_path):
     targets = {"stand": "com,0.05,-0.05,0.8", "box": "box,0.4,0.1,1.2,0.98,0.1,0.1,0.1", "door": "door,0.5"}[name]
     (tmp_path / "targets.csv").write_text(f"time,control,values\n30,{targets}\n")

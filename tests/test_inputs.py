@@ -75,8 +75,14 @@ for bad in ((1,), (1, 2, 3, 4), (NAN, 0), "here", None):
     case(f"pos-{bad}", lambda bad=bad: scene().add(ip.Ball(), "ball", pos=bad), "position")
 case("yaw", lambda: scene().add(ip.Ball(), "ball", yaw=NAN), "yaw")
 case("quat", lambda: scene().add(ip.Ball(), "ball", quat=(0, 0, 0, 0)), "quat")
-case("posture-name", lambda: ip.Scene().add(ip.Humanoid(), "bob", posture={"left_ebow_flexion": 1}), "left_elbow_flexion")
-case("posture-value", lambda: ip.Scene().add(ip.Humanoid(), "bob", posture={"left_elbow_flexion": NAN}), "left_elbow_flexion")
+case(
+    "posture-name", lambda: ip.Scene().add(ip.Humanoid(), "bob", posture={"left_ebow_flexion": 1}), "left_elbow_flexion"
+)
+case(
+    "posture-value",
+    lambda: ip.Scene().add(ip.Humanoid(), "bob", posture={"left_elbow_flexion": NAN}),
+    "left_elbow_flexion",
+)
 case("pose-range", lambda: scene().pose("bob", {"left_knee_flexion": 9.0}), "left_knee_flexion")
 case("pose-model", lambda: scene().pose("bib", {}), "bob")
 case("move-fixed", lambda: scene().add(ip.Door(), "door", pos=(5, 0)).move("door", (0, 0, 0)), "floating")
@@ -101,7 +107,9 @@ case("contact-apart", lambda: sim().contacts.add("bob/left_palm", ip.GROUND), "p
 case("contact-kinds", lambda: sim().contacts.add("bob/left_grip", "box/top"), "patches or two grips")
 for key in ("friction", "grip_force", "grip_torque", "force_cost"):
     for bad in (NAN, -1.0, 0.0, "x"):
-        case(f"{key}-{bad}", lambda key=key, bad=bad: sim().contacts.add("bob/right_sole", ip.GROUND, **{key: bad}), key)
+        case(
+            f"{key}-{bad}", lambda key=key, bad=bad: sim().contacts.add("bob/right_sole", ip.GROUND, **{key: bad}), key
+        )
 case("min-force", lambda: sim().contacts.add("bob/right_sole", ip.GROUND, min_force=NAN), "min_force")
 case("fade", lambda: sim().contacts.add("bob/right_sole", ip.GROUND, fade=-1), "fade")
 case("remove", lambda: sim().contacts.remove("bob/right_sole"), "contact")
@@ -113,7 +121,9 @@ case("avoid-nan", lambda: sim().collisions.add("bob", "box", influence=NAN), "in
 case("push-body", lambda: sim().push("bob/hed", (1, 0, 0), 1), "head")
 case("push-force", lambda: sim().push("bob/head", (NAN, 0, 0), 1), "force")
 case("push-time", lambda: sim().push("bob/head", (1, 0, 0), -1), "seconds")
-case("push-fixed", lambda: ip.Simulation(scene().add(ip.Wall(), "w", pos=(9, 0))).push("w", (1, 0, 0), 1), "cannot move")
+case(
+    "push-fixed", lambda: ip.Simulation(scene().add(ip.Wall(), "w", pos=(9, 0))).push("w", (1, 0, 0), 1), "cannot move"
+)
 case("mass-nan", lambda: sim().set_mass("box", NAN), "mass")
 case("mass-zero", lambda: sim().set_mass("box", 0.0), "mass")
 case("run-nan", lambda: sim().run(NAN), "seconds")
@@ -129,7 +139,11 @@ def with_objective(objective):
 for bad in (NAN, INF, -1.0, "x"):
     case(f"weight-{bad}", lambda bad=bad: ip.Com("bob", weight=bad), "weight")
     case(f"stiffness-{bad}", lambda bad=bad: ip.Posture("bob", stiffness=bad), "stiffness")
-    case(f"max-speed-{bad}", lambda bad=bad: ip.Point("bob/head", max_speed=bad) if bad != INF else ip.Point("bob/head", max_speed=NAN), "max_speed")
+    case(
+        f"max-speed-{bad}",
+        lambda bad=bad: ip.Point("bob/head", max_speed=bad) if bad != INF else ip.Point("bob/head", max_speed=NAN),
+        "max_speed",
+    )
 case("com-model", lambda: with_objective(lambda: ip.Com("bill")), "bob")
 case("com-size", lambda: with_objective(lambda: ip.Com("bob", reference=(0, 1))), "Com")
 case("com-axes", lambda: ip.Com("bob", axes="xw"), "axes")
@@ -144,10 +158,22 @@ case("joint-name", lambda: with_objective(lambda: ip.JointAngle("bob/left_nee", 
 case("joint-value", lambda: ip.JointAngle("bob/left_knee_flexion", "bent"), "numbers")
 case("joint-none", lambda: ip.JointAngle("bob/left_knee_flexion", None), "None")
 case("posture-joint", lambda: with_objective(lambda: ip.Posture("bob", values={"left_nee": 1.0})), "joint")
-case("posture-nan", lambda: with_objective(lambda: ip.Posture("bob", values={"left_knee_flexion": NAN})), "left_knee_flexion")
+case(
+    "posture-nan",
+    lambda: with_objective(lambda: ip.Posture("bob", values={"left_knee_flexion": NAN})),
+    "left_knee_flexion",
+)
 case("relative", lambda: with_objective(lambda: ip.RelativePose("box/top", "box/bottom")), "against each other")
-case("custom-shape", lambda: with_objective(lambda: ip.Custom(lambda t: ([0.0], np.zeros((2, 3)), [0.0]), [0.0])), "Jacobian")
-case("custom-dofs", lambda: with_objective(lambda: ip.Custom(lambda t: ([0.0], np.ones((1, t.model.nv)), [0.0]), [0.0], "box")), "DOFs")
+case(
+    "custom-shape",
+    lambda: with_objective(lambda: ip.Custom(lambda t: ([0.0], np.zeros((2, 3)), [0.0]), [0.0])),
+    "Jacobian",
+)
+case(
+    "custom-dofs",
+    lambda: with_objective(lambda: ip.Custom(lambda t: ([0.0], np.ones((1, t.model.nv)), [0.0]), [0.0], "box")),
+    "DOFs",
+)
 case("force-surface", lambda: with_objective(lambda: ip.ContactForce("bob/left_soul")), "left_sole")
 case("gaze-axis", lambda: ip.Gaze("bob/head", (1, 0, 1), axis=(0, 1)), "axis")
 case("jerk", lambda: ip.MinimumJerk(0, 1, 0, 0), "seconds")
@@ -167,7 +193,15 @@ case("step-to", lambda: ip.blocks.step("s", "bob", "left", (0, 0)), "step to")
 # scenarios, options, exports
 case("scenario", lambda: scenario("dor"), "door")
 case("parameter", lambda: scenario("door")({"opn": 1}), "open")
-for key, value in (("open", "wide"), ("open", NAN), ("open", "nan"), ("open", 99), ("mass", -1), ("width", None), ("knob", [1])):
+for key, value in (
+    ("open", "wide"),
+    ("open", NAN),
+    ("open", "nan"),
+    ("open", 99),
+    ("mass", -1),
+    ("width", None),
+    ("knob", [1]),
+):
     case(f"door-{key}-{value}", lambda key=key, value=value: scenario("door")({key: value}), key)
 for value in ("x", "=1", "a=", "=", ""):
     case(f"set-{value}", lambda value=value: parse_settings([value]), "KEY=VALUE")
@@ -187,8 +221,24 @@ def test_bad_input_gets_a_clear_error(call, words):
         assert word in message
 
 
-TARGETS = ["1, dor, 0.5", "1, door", "x, door, 1", "-1, door, 1", "nan, door, 1", "1, door, nan", "1, door, 1, 2", "1, door, big", "1,,3", "inf, door, 1",
-           "1, door, inf", "just words", "1; door; 2", "1, door, 1e999", ", door, 1", "1, DOOR, 1"]
+TARGETS = [
+    "1, dor, 0.5",
+    "1, door",
+    "x, door, 1",
+    "-1, door, 1",
+    "nan, door, 1",
+    "1, door, nan",
+    "1, door, 1, 2",
+    "1, door, big",
+    "1,,3",
+    "inf, door, 1",
+    "1, door, inf",
+    "just words",
+    "1; door; 2",
+    "1, door, 1e999",
+    ", door, 1",
+    "1, DOOR, 1",
+]
 
 
 @pytest.mark.parametrize("line", TARGETS)

@@ -18,7 +18,11 @@ def test_mass_and_stature(sex, height, mass):
     assert m.body_mass.sum() == pytest.approx(mass, rel=1e-5)
     scene.pose("h", {j.split("/")[1]: 0.0 for j in (m.joint(k).name for k in range(1, m.njnt))})
     terms = scene.kinematics()
-    top = max(float(terms.geom_xpos[g][2] + m.geom_aabb[g, 2] + m.geom_aabb[g, 5]) for g in range(m.ngeom) if "head_shape" in m.geom(g).name)
+    top = max(
+        float(terms.geom_xpos[g][2] + m.geom_aabb[g, 2] + m.geom_aabb[g, 5])
+        for g in range(m.ngeom)
+        if "head_shape" in m.geom(g).name
+    )
     sole = float(terms.site_xpos[scene.site("h/left_sole")][2])
     assert top - sole == pytest.approx(height, rel=0.02)
 
@@ -33,7 +37,9 @@ def test_joint_sets(joints, dofs, motors):
 
 def test_segments_are_de_levas():
     s = segments(1.741, 100.0, "male")
-    assert sum(v.mass * (2 if k in ("upper_arm", "forearm", "hand", "thigh", "shank", "foot") else 1) for k, v in s.items()) == pytest.approx(100.0)
+    assert sum(
+        v.mass * (2 if k in ("upper_arm", "forearm", "hand", "thigh", "shank", "foot") else 1) for k, v in s.items()
+    ) == pytest.approx(100.0)
     assert s["thigh"].mass == pytest.approx(14.16, rel=2e-3)
     assert s["forearm"].length == pytest.approx(0.2689, rel=1e-6)
     for segment in s.values():  # a rigid body's inertias obey the triangle inequality
@@ -42,7 +48,13 @@ def test_segments_are_de_levas():
 
 
 def test_left_and_right_mirror_each_other():
-    scene = ip.Scene().add(ip.Humanoid(), "h", posture={f"{s}_{j}": 0.6 for s in ("left", "right") for j in ("hip_abduction", "hip_rotation", "elbow_flexion")})
+    scene = ip.Scene().add(
+        ip.Humanoid(),
+        "h",
+        posture={
+            f"{s}_{j}": 0.6 for s in ("left", "right") for j in ("hip_abduction", "hip_rotation", "elbow_flexion")
+        },
+    )
     terms = scene.kinematics()
     for name in ("hand", "foot", "thigh"):
         left, right = (terms.xpos[scene.body(f"h/{s}_{name}")] for s in ("left", "right"))
@@ -69,25 +81,43 @@ def test_child_and_big_head_come_from_parameters():
 def test_surfaces_face_outward():
     scene = ip.Scene().add(ip.Humanoid(), "h", posture={})
     terms = scene.kinematics()
-    outward = {"left_sole": (0, 0, -1), "right_sole": (0, 0, -1), "back": (-1, 0, 0), "buttocks": (0, 0, -1), "left_shoulder": (0, 0, 1)}
+    outward = {
+        "left_sole": (0, 0, -1),
+        "right_sole": (0, 0, -1),
+        "back": (-1, 0, 0),
+        "buttocks": (0, 0, -1),
+        "left_shoulder": (0, 0, 1),
+    }
     for name, normal in outward.items():
         assert terms.site_xmat[scene.site(f"h/{name}")].reshape(3, 3)[:, 2] @ normal > 0.97
     left = terms.site_xmat[scene.site("h/left_palm")].reshape(3, 3)[:, 2]
     assert left[1] < -0.8  # the palm looks at the thigh
 
 
-@pytest.mark.parametrize("model", [ip.Box(), ip.Ball(), ip.Barbell(), ip.Litter(), ip.Sword(), ip.Table(), ip.Door(), ip.Valve(), ip.Lever()])
+@pytest.mark.parametrize(
+    "model", [ip.Box(), ip.Ball(), ip.Barbell(), ip.Litter(), ip.Sword(), ip.Table(), ip.Door(), ip.Valve(), ip.Lever()]
+)
 def test_objects_and_mechanisms_stand_and_weigh(model):
     scene = ip.Scene().add(model, "x").add(ip.Platform(), "p", pos=(5, 0))
     m = scene.model
     assert m.nv == (6 if model.floating else {"Door": 2, "Valve": 2, "Lever": 1}[type(model).__name__])
     assert not scene.subsystems[0].actuated.size
-    lowest = min(float(scene.kinematics().geom_xpos[g][2]) - float(m.geom_rbound[g]) for g in range(m.ngeom) if m.geom(g).name.startswith("x/"))
+    lowest = min(
+        float(scene.kinematics().geom_xpos[g][2]) - float(m.geom_rbound[g])
+        for g in range(m.ngeom)
+        if m.geom(g).name.startswith("x/")
+    )
     assert lowest > -1.0
 
 
 def test_every_environment_has_its_patches():
-    scene = ip.Scene().add(ip.Box(), "x", pos=(9, 9)).add(ip.Beam(), "beam").add(ip.Wall(), "wall", pos=(3, 0)).add(ip.Stairs(3), "stairs", pos=(6, 0))
+    scene = (
+        ip.Scene()
+        .add(ip.Box(), "x", pos=(9, 9))
+        .add(ip.Beam(), "beam")
+        .add(ip.Wall(), "wall", pos=(3, 0))
+        .add(ip.Stairs(3), "stairs", pos=(6, 0))
+    )
     terms = scene.kinematics()
     assert terms.site_xpos[scene.site("beam/top")][2] == pytest.approx(0.4)
     assert terms.site_xmat[scene.site("wall/front")].reshape(3, 3)[0, 2] == pytest.approx(-1)
@@ -109,7 +139,9 @@ def test_reach_puts_hands_and_keeps_feet():
     before = scene.kinematics().site_xpos[scene.site("alice/left_sole")].copy()
     scene.reach("alice/right_grip", "door/knob_grip")
     terms = scene.kinematics()
-    assert_allclose(terms.site_xpos[scene.site("alice/right_grip")], terms.site_xpos[scene.site("door/knob_grip")], atol=2e-4)
+    assert_allclose(
+        terms.site_xpos[scene.site("alice/right_grip")], terms.site_xpos[scene.site("door/knob_grip")], atol=2e-4
+    )
     assert_allclose(terms.site_xpos[scene.site("alice/left_sole")], before, atol=1e-4)
     m, q = scene.model, scene.qpos
     for joint in np.flatnonzero(m.jnt_limited):

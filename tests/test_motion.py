@@ -11,7 +11,12 @@ def walker(dt=0.005):
     sim = ip.Simulation(scene, dt)
     for side in ("left", "right"):
         sim.contacts.add(f"ann/{side}_sole", ip.GROUND, friction=1.0)
-    sim.objectives += [ip.Posture("ann", weight=0.2), ip.Orientation("ann/pelvis", weight=5), ip.Orientation("ann/chest", weight=5), ip.AngularMomentum("ann")]
+    sim.objectives += [
+        ip.Posture("ann", weight=0.2),
+        ip.Orientation("ann/pelvis", weight=5),
+        ip.Orientation("ann/chest", weight=5),
+        ip.AngularMomentum("ann"),
+    ]
     return sim
 
 
@@ -19,8 +24,13 @@ def walker(dt=0.005):
 def two_steps():
     sim = walker()
     left, right = (sim.terms.site_xpos[sim.scene.site(f"ann/{s}_sole")].copy() for s in ("left", "right"))
-    sim.machine = ip.Machine([*ip.blocks.step("first", "ann", "right", right + [0.25, 0, 0]), *ip.blocks.step("second", "ann", "left", left + [0.25, 0, 0]),
-                              ip.blocks.hold("rest", 0.5, balance=("ann",))])
+    sim.machine = ip.Machine(
+        [
+            *ip.blocks.step("first", "ann", "right", right + [0.25, 0, 0]),
+            *ip.blocks.step("second", "ann", "left", left + [0.25, 0, 0]),
+            ip.blocks.hold("rest", 0.5, balance=("ann",)),
+        ]
+    )
     log = []
     sim.observers.append(lambda state, solution, _: log.append((state, solution, sim.machine.phase.name)))
     while not sim.machine.done:
@@ -67,7 +77,12 @@ def test_waypoints_arch_the_path():
     palm = "ann/right_palm"
     start = ip.blocks.surface_pose(sim, palm)[:3]
     via, goal = start + [0.15, -0.15, 0.2], start + [0.3, 0.0, 0.25]
-    sim.machine = ip.Machine([ip.blocks.reach("reach", palm, goal, via=via, seconds=1.5, balance=("ann",)), ip.Phase("end", interactive=True, timeout=None)])
+    sim.machine = ip.Machine(
+        [
+            ip.blocks.reach("reach", palm, goal, via=via, seconds=1.5, balance=("ann",)),
+            ip.Phase("end", interactive=True, timeout=None),
+        ]
+    )
     nearest = np.inf
     for _ in range(340):
         sim.step()
@@ -79,7 +94,9 @@ def test_waypoints_arch_the_path():
 def test_phases_own_their_objectives_and_time_out():
     sim = walker()
     mine = ip.Com("ann")
-    sim.machine = ip.Machine([ip.Phase("one", [mine], seconds=0.1), ip.Phase("two", until=lambda sim: False, timeout=0.6)])
+    sim.machine = ip.Machine(
+        [ip.Phase("one", [mine], seconds=0.1), ip.Phase("two", until=lambda sim: False, timeout=0.6)]
+    )
     sim.step()
     assert mine in sim.controller.objectives
     with pytest.raises(ip.InterplayError, match="two"):
@@ -90,7 +107,9 @@ def test_phases_own_their_objectives_and_time_out():
 
 def test_machine_follows_next():
     sim = walker()
-    sim.machine = ip.Machine([ip.Phase("a", seconds=0.02, next="c"), ip.Phase("b", seconds=0.02), ip.Phase("c", seconds=0.02)])
+    sim.machine = ip.Machine(
+        [ip.Phase("a", seconds=0.02, next="c"), ip.Phase("b", seconds=0.02), ip.Phase("c", seconds=0.02)]
+    )
     sim.run(0.2)
     assert sim.machine.visited == ["a", "c"]
     assert sim.machine.done
@@ -109,11 +128,19 @@ def test_cooperation_emerges_from_a_shared_objective():
     for name in ("ann", "ben"):
         for side in ("left", "right"):
             sim.contacts.add(f"{name}/{side}_sole", ip.GROUND, friction=1.0)
-    for pair in (("ann/right_grip", "table/front_right_grip"), ("ann/left_grip", "table/rear_right_grip"),
-                 ("ben/left_grip", "table/front_left_grip"), ("ben/right_grip", "table/rear_left_grip")):
+    for pair in (
+        ("ann/right_grip", "table/front_right_grip"),
+        ("ann/left_grip", "table/rear_right_grip"),
+        ("ben/left_grip", "table/front_left_grip"),
+        ("ben/right_grip", "table/rear_left_grip"),
+    ):
         sim.contacts.add(*pair)
     start = sim.terms.xpos[scene.body("table")].copy()
-    sim.objectives += [ip.Posture("ann", "ben"), ip.Com("ann", "ben", "table", axes="xy"), ip.Pose("table", ip.pose_value(start + [0, 0, 0.12]), max_speed=0.2)]
+    sim.objectives += [
+        ip.Posture("ann", "ben"),
+        ip.Com("ann", "ben", "table", axes="xy"),
+        ip.Pose("table", ip.pose_value(start + [0, 0, 0.12]), max_speed=0.2),
+    ]
     fallbacks = 0
     for _ in range(500):
         fallbacks += sim.step().fallback

@@ -39,7 +39,9 @@ def random_demand(sim, rng):
     """A state in which demands conflict: speeds beyond limits, joints beyond their range, feet torn off, shapes inside each other."""
     m, start = sim.scene.model, sim.controller.initial_state()
     q, v = start.qpos.copy(), np.zeros(m.nv)
-    for fault in rng.choice(["speed", "range", "slip", "penetrate", "push", "spin"], size=rng.integers(1, 4), replace=False):
+    for fault in rng.choice(
+        ["speed", "range", "slip", "penetrate", "push", "spin"], size=rng.integers(1, 4), replace=False
+    ):
         if fault == "speed":
             v += rng.normal(0, rng.choice([1, 10, 60]), m.nv)
         elif fault == "range":
@@ -116,7 +118,12 @@ def test_conflicts_name_the_culprit():
 
 def test_order_of_giving_way():
     """A box held by its contact inside another one: the collision gives way, not the contact."""
-    scene = ip.Scene().add(ip.Box((0.2, 0.2, 0.2)), "a").add(ip.Box((0.2, 0.2, 0.2)), "b", pos=(0.15, 0, 0)).add(ip.Humanoid(), "ann", pos=(2, 0))
+    scene = (
+        ip.Scene()
+        .add(ip.Box((0.2, 0.2, 0.2)), "a")
+        .add(ip.Box((0.2, 0.2, 0.2)), "b", pos=(0.15, 0, 0))
+        .add(ip.Humanoid(), "ann", pos=(2, 0))
+    )
     sim = ip.Simulation(scene)
     sim.contacts.add("a/bottom", ip.GROUND)
     sim.contacts.add("b/bottom", ip.GROUND)
@@ -147,7 +154,9 @@ def test_a_contact_that_cannot_hold_slips_and_says_so():
     sim = ip.Simulation(scene)
     sim.contacts.add("a/bottom", ip.GROUND)
     sim.contacts.add("b/bottom", "a/top")
-    state = sim.state.with_(qvel=np.array([0, 0, 0, 0, 0, 0, 0, 0, 3.0, 0, 0, 0]))  # b flies up at 3 m/s: no pull can stop it
+    state = sim.state.with_(
+        qvel=np.array([0, 0, 0, 0, 0, 0, 0, 0, 3.0, 0, 0, 0])
+    )  # b flies up at 3 m/s: no pull can stop it
     sim.controller.contacts = sim.contacts.items
     solution = sim.controller.solve(state)
     assert solution.fallback
@@ -159,8 +168,18 @@ def test_a_contact_that_cannot_hold_slips_and_says_so():
 def test_qp_objective_counts_the_lower_triangle_too():
     from scipy import sparse
 
-    qp = QP(sparse.csc_matrix(np.array([[2.0, 1.0], [0.0, 4.0]])), np.array([1.0, 1.0]), sparse.csc_matrix((0, 2)), np.zeros(0), sparse.csc_matrix((0, 2)),
-            np.zeros(0), np.zeros(0), np.full(2, -np.inf), np.full(2, np.inf), None)
+    qp = QP(
+        sparse.csc_matrix(np.array([[2.0, 1.0], [0.0, 4.0]])),
+        np.array([1.0, 1.0]),
+        sparse.csc_matrix((0, 2)),
+        np.zeros(0),
+        sparse.csc_matrix((0, 2)),
+        np.zeros(0),
+        np.zeros(0),
+        np.full(2, -np.inf),
+        np.full(2, np.inf),
+        None,
+    )
     x = np.array([3.0, -2.0])
     P = np.array([[2.0, 1.0], [1.0, 4.0]])
     assert qp.objective(x) == pytest.approx(0.5 * x @ P @ x + x.sum())

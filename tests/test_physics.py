@@ -1,9 +1,10 @@
 """What a run must show, checked from scene.xml and the exported record alone."""
 
 import numpy as np
-import plain
 import pytest
 from numpy.testing import assert_allclose
+
+import plain
 
 RUNS = [("stand", 0.005), ("box", 0.005), ("door", 0.005), ("stand", 0.033), ("box", 0.033)]
 

@@ -32,7 +32,11 @@ def test_the_same_run_twice_is_bitwise_equal(name, tmp_path):
 
 def test_another_process_gives_the_same_bits(tmp_path):
     run("stand", tmp_path / "here", seconds=2.0)
-    subprocess.run([sys.executable, "-m", "interplay", "run", "stand", "--out", str(tmp_path / "there"), "--seconds", "2"], check=True, capture_output=True)
+    subprocess.run(
+        [sys.executable, "-m", "interplay", "run", "stand", "--out", str(tmp_path / "there"), "--seconds", "2"],
+        check=True,
+        capture_output=True,
+    )
     assert_array_equal(Recording(tmp_path / "here")["qpos"], Recording(tmp_path / "there")["qpos"])
 
 
@@ -80,10 +84,15 @@ def test_resuming_with_targets_and_masses(tmp_path):
 
 
 def test_killed_runs_leave_a_readable_recording(tmp_path):
-    process = subprocess.Popen([sys.executable, "-m", "interplay", "run", "stand", "--out", str(tmp_path), "--seconds", "600"], stdout=subprocess.DEVNULL,
-                               stderr=subprocess.DEVNULL)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "interplay", "run", "stand", "--out", str(tmp_path), "--seconds", "600"],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
     deadline = time.time() + 120
-    while time.time() < deadline and (not (tmp_path / "recording").exists() or (tmp_path / "recording").stat().st_size < 200_000):
+    while time.time() < deadline and (
+        not (tmp_path / "recording").exists() or (tmp_path / "recording").stat().st_size < 200_000
+    ):
         time.sleep(0.05)
     os.kill(process.pid, signal.SIGKILL)
     process.wait()
@@ -123,8 +132,14 @@ def test_what_is_no_recording_is_refused(raw, tmp_path):
 
 def test_packing_is_exact():
     rng = np.random.default_rng(0)
-    arrays = {"a": rng.normal(size=(50, 7)), "b": rng.normal(size=(50, 3, 6)), "c": rng.integers(0, 9, 50).astype(np.int32), "d": rng.random(50) > 0.5,
-              "e": np.zeros((50, 0, 6)), "f": np.array([np.inf, -0.0, 1e-310])}
+    arrays = {
+        "a": rng.normal(size=(50, 7)),
+        "b": rng.normal(size=(50, 3, 6)),
+        "c": rng.integers(0, 9, 50).astype(np.int32),
+        "d": rng.random(50) > 0.5,
+        "e": np.zeros((50, 0, 6)),
+        "f": np.array([np.inf, -0.0, 1e-310]),
+    }
     info, back = _unpack(_pack({"x": 1}, arrays))
     assert info == {"x": 1}
     for key, array in arrays.items():
@@ -153,8 +168,19 @@ def test_exported_record_has_the_documented_arrays(finished):
     with np.load(finished("box") / "run.npz") as data:
         T, nv = data["qvel"].shape
         C = len(data["contact_names"])
-        shapes = {"time": (T,), "qacc": (T, nv), "tau": (T, nv), "qfrc_contact": (T, nv), "qfrc_applied": (T, nv), "contact_names": (C, 2),
-                  "contact_active": (T, C), "contact_wrench": (T, C, 6), "phase": (T,), "step_ms": (T,), "solve_ms": (T,)}
+        shapes = {
+            "time": (T,),
+            "qacc": (T, nv),
+            "tau": (T, nv),
+            "qfrc_contact": (T, nv),
+            "qfrc_applied": (T, nv),
+            "contact_names": (C, 2),
+            "contact_active": (T, C),
+            "contact_wrench": (T, C, 6),
+            "phase": (T,),
+            "step_ms": (T,),
+            "solve_ms": (T,),
+        }
         for key, shape in shapes.items():
             assert data[key].shape == shape, key
         assert data["contact_active"].dtype == bool

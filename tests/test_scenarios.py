@@ -74,8 +74,17 @@ def test_controls_answer_to_a_targets_file(name, tmp_path):
 
 def test_door_is_counted_as_in_table_1(finished):
     size = json.loads((finished("door") / "report.json").read_text())["size"]
-    expected = {"subsystems": 2, "dofs": 38, "actuated": 30, "planar_points": 8, "grasp_points": 4, "collision_pairs": 1, "paper_qp": 116, "paper_eq": 74,
-                "paper_ineq": 93}
+    expected = {
+        "subsystems": 2,
+        "dofs": 38,
+        "actuated": 30,
+        "planar_points": 8,
+        "grasp_points": 4,
+        "collision_pairs": 1,
+        "paper_qp": 116,
+        "paper_eq": 74,
+        "paper_ineq": 93,
+    }
     assert {key: size[key] for key in expected} == expected
 
 
