@@ -14,11 +14,15 @@ from interplay.objectives.base import Feature, Objective
 from interplay.objectives.com import Com
 from interplay.objectives.custom import Custom
 from interplay.objectives.force import ContactForce
+from interplay.objectives.frame import Frame
+from interplay.objectives.gaze import Gaze
 from interplay.objectives.joint import JointAngle
 from interplay.objectives.momentum import AngularMomentum
-from interplay.objectives.pose import Gaze, Orientation, Point, Pose, PosePath, RelativePose, pose_value
+from interplay.objectives.path import PosePath
+from interplay.objectives.pose import Orientation, Point, Pose, pose_value
 from interplay.objectives.posture import Posture
 from interplay.objectives.reference import Constant, MinimumJerk, Path, Reference, Sample
+from interplay.objectives.relative import RelativePose
 from interplay.scene.scene import GROUND, Scene
 from interplay.simulation import Simulation
 
@@ -39,6 +43,7 @@ __all__ = [
     "Custom",
     "Door",
     "Feature",
+    "Frame",
     "Gaze",
     "Humanoid",
     "InputError",

@@ -13,7 +13,9 @@ from interplay.motion.conditions import all_of, com_over, met, unloaded
 from interplay.motion.machine import Phase
 from interplay.objectives.base import Objective
 from interplay.objectives.com import Com
-from interplay.objectives.pose import Orientation, Point, Pose, PosePath, rotation
+from interplay.objectives.frame import quaternion_of, rotation, turned
+from interplay.objectives.path import PosePath
+from interplay.objectives.pose import Orientation, Point, Pose
 from interplay.objectives.reference import MinimumJerk, Part, Sample
 
 if TYPE_CHECKING:
@@ -168,9 +170,7 @@ def step(
 def surface_pose(sim: Simulation, surface: str) -> np.ndarray:
     """Return the present pose (7,) of a surface."""
     site = sim.scene.site(surface)
-    quat = np.empty(4)
-    mujoco.mju_mat2Quat(quat, sim.terms.site_xmat[site])
-    return np.concatenate([sim.terms.site_xpos[site], quat])
+    return np.concatenate([sim.terms.site_xpos[site], quaternion_of(sim.terms.site_xmat[site])])
 
 
 class Approach:
@@ -205,11 +205,8 @@ class Approach:
         aim = -axis if self._planar else (axis if z @ axis >= 0 else -axis)
         about = np.cross(z, aim)
         sine = float(np.linalg.norm(about))
-        turn, quat = np.empty(4), np.empty(4)
-        mujoco.mju_axisAngle2Quat(
-            turn, about / sine if sine > 1e-9 else np.array([1.0, 0, 0]), float(np.arctan2(sine, z @ aim))
-        )
-        mujoco.mju_mulQuat(quat, turn, self._start[3:])
+        angle = float(np.arctan2(sine, z @ aim))
+        quat = turned(about * (angle / sine) if sine > 1e-9 else np.array([angle, 0.0, 0.0]), self._start[3:])
         return np.concatenate([terms.site_xpos[self._target] + self._stand_off * axis, quat])
 
     def at(self, time: float) -> Sample:

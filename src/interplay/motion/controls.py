@@ -8,11 +8,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import mujoco
 import numpy as np
 
 from interplay.errors import InputError, pick, quaternion, vector
-from interplay.objectives.pose import log, rotation
+from interplay.objectives.frame import log, rotation, turned
 from interplay.objectives.reference import Sample
 
 KINDS = {"scalar": 1, "point": 3, "pose": 7}
@@ -98,11 +97,7 @@ class Control:
         value = self.value.copy()
         value[:3] += offset[:3]
         if self.kind == "pose":
-            turn, out = np.empty(4), np.empty(4)
-            angle = float(np.linalg.norm(offset[3:]))
-            mujoco.mju_axisAngle2Quat(turn, offset[3:] / angle if angle > 1e-12 else np.array([1.0, 0, 0]), angle)
-            mujoco.mju_mulQuat(out, turn, self.value[3:])
-            value[3:] = out
+            value[3:] = turned(offset[3:], self.value[3:])
         return Sample(value, velocity, acceleration)
 
     def checkpoint(self) -> dict[str, Any]:

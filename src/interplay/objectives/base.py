@@ -49,7 +49,9 @@ class Objective:
         self.damping = (
             2.0 * np.sqrt(self.stiffness) if damping is None else number(f"{kind} damping", damping, 0, 1e6, "1/s")
         )
-        self.max_speed = np.inf if max_speed is None else number(f"{kind} max_speed", max_speed, 1e-6)
+        self.max_speed = (
+            np.inf if max_speed is None or max_speed == np.inf else number(f"{kind} max_speed", max_speed, 1e-6)
+        )
         self.name = name or f"{kind.lower()}{next(_ids)}"
         self.fade: tuple[float, float, bool] | None = None
         self._bound: Scene | None = None

@@ -172,7 +172,4 @@ class Box(base.Scenario):
 
 
 def _pose(sim: ip.Simulation) -> np.ndarray:
-    quat = np.empty(4)
-    body = sim.scene.body("box")
-    mujoco.mju_mat2Quat(quat, sim.terms.xmat[body])
-    return np.concatenate([sim.terms.xpos[body], quat])
+    return ip.Pose.value(*ip.Frame(sim.scene, "box").pose(sim.terms))

@@ -1,0 +1,57 @@
+"""Frames that move with bodies, and rotations as quaternions, matrices and vectors."""
+
+from __future__ import annotations
+
+import mujoco
+import numpy as np
+
+from interplay.constraints.contact import rotation_log
+from interplay.scene.kinematics import Kinematics
+from interplay.scene.scene import Scene
+
+
+class Frame:
+    """A frame that moves with a body: a site, a body's own frame, or a model's root."""
+
+    def __init__(self, scene: Scene, name: str):
+        """Find a site of this name, otherwise a body."""
+        m = scene.model
+        self.site = mujoco.mj_name2id(m, mujoco.mjtObj.mjOBJ_SITE, name) if isinstance(name, str) else -1
+        self.body = int(m.site_bodyid[self.site]) if self.site >= 0 else scene.body(name)
+        self.chain = scene.kinematics().chain(self.body)
+
+    def pose(self, terms: Kinematics) -> tuple[np.ndarray, np.ndarray]:
+        """Return position (3,) and rotation (3, 3) in the world."""
+        if self.site >= 0:
+            return terms.site_xpos[self.site], terms.site_xmat[self.site].reshape(3, 3)
+        return terms.xpos[self.body], terms.xmat[self.body].reshape(3, 3)
+
+
+def rotation(quat: np.ndarray) -> np.ndarray:
+    """Return the matrix of a quaternion (w, x, y, z)."""
+    out = np.empty(9)
+    mujoco.mju_quat2Mat(out, quat / np.linalg.norm(quat))
+    return out.reshape(3, 3)
+
+
+def log(R: np.ndarray) -> np.ndarray:
+    """Return the rotation vector of a matrix."""
+    out = np.empty(3)
+    rotation_log(np.ascontiguousarray(R), out)
+    return out
+
+
+def quaternion_of(R: np.ndarray) -> np.ndarray:
+    """Return the quaternion (w, x, y, z) of a matrix."""
+    out = np.empty(4)
+    mujoco.mju_mat2Quat(out, np.ascontiguousarray(R).reshape(-1))
+    return out
+
+
+def turned(vector: np.ndarray, quat: np.ndarray) -> np.ndarray:
+    """Return a quaternion turned by a rotation vector (world axes)."""
+    turn, out = np.empty(4), np.empty(4)
+    angle = float(np.linalg.norm(vector))
+    mujoco.mju_axisAngle2Quat(turn, vector / angle if angle > 1e-12 else np.array([1.0, 0.0, 0.0]), angle)
+    mujoco.mju_mulQuat(out, turn, quat)
+    return out

@@ -1,0 +1,78 @@
+"""Relative pose: where one body is, seen from another one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from interplay.errors import InputError
+from interplay.objectives.base import Feature, Objective
+from interplay.objectives.frame import Frame, log, quaternion_of, rotation
+from interplay.objectives.reference import Constant, Reference, as_reference
+from interplay.scene.kinematics import Kinematics
+from interplay.scene.scene import Scene
+
+
+class RelativePose(Objective):
+    """Pose of one frame relative to another (7,): position in the other's axes [m] and quaternion.
+
+    The feature is the twist of the first relative to the second, taken at the first's origin in the second's axes.
+    """
+
+    def __init__(
+        self,
+        frame: str,
+        base: str,
+        reference: Any = None,
+        *,
+        weight: float = 50.0,
+        stiffness: float = 30.0,
+        max_speed: float | None = 1.0,
+        name: str | None = None,
+    ):
+        """Take the two frames; without a reference their present relation is kept."""
+        super().__init__(weight, stiffness, max_speed=max_speed, name=name)
+        self._names, self._given = (frame, base), reference
+
+    def bind(self, scene: Scene) -> None:
+        """Find both frames and the DOFs that move one against the other."""
+        self.frame, self.base = Frame(scene, self._names[0]), Frame(scene, self._names[1])
+        sign = np.zeros(scene.model.nv)
+        sign[self.frame.chain] += 1
+        sign[self.base.chain] -= 1
+        self.dofs, self.dim = np.flatnonzero(sign), 6
+        if not len(self.dofs):
+            raise InputError(f"{self._names[0]!r} and {self._names[1]!r} cannot move against each other")
+        self._first, self._second = (
+            np.searchsorted(self.dofs, self.frame.chain),
+            np.searchsorted(self.dofs, self.base.chain),
+        )
+        self._in1, self._in2 = sign[self.frame.chain] != 0, sign[self.base.chain] != 0
+        if self._given is None:
+            p, R = self._relative(scene.kinematics())
+            self.reference: Reference = Constant(np.concatenate([p, quaternion_of(R)]))
+        else:
+            self.reference = as_reference("RelativePose", self._given, 7)
+
+    def _relative(self, terms: Kinematics) -> tuple[np.ndarray, np.ndarray]:
+        (p, R), (q, Q) = self.frame.pose(terms), self.base.pose(terms)
+        return Q.T @ (p - q), Q.T @ R
+
+    def feature(self, terms: Kinematics, time: float) -> Feature:
+        """Return the relative pose error, twist, Jacobian and bias in the base's axes."""
+        p, _ = self.frame.pose(terms)
+        _, Q = self.base.pose(terms)
+        position, turn = self._relative(terms)
+        value, velocity, acceleration = self.reference.at(time)
+        v1, a1 = terms.motion(self.frame.body, p)
+        v2, a2 = terms.motion(self.base.body, p)
+        jac = np.zeros((6, len(self.dofs)))
+        jac[:, self._first[self._in1]] += terms.jacobian(self.frame.body, p, self.frame.chain)[:, self._in1]
+        jac[:, self._second[self._in2]] -= terms.jacobian(self.base.body, p, self.base.chain)[:, self._in2]
+        # d/dt of Qᵀ(v1 − v2) with v2 at the moving point: Coriolis 2 ω2 × (…) for the linear part, ω2 × (…) for the angular one.
+        w, slip = v2[3:], v1 - v2
+        bias = np.concatenate([a1[:3] - a2[:3] - 2 * np.cross(w, slip[:3]), a1[3:] - a2[3:] - np.cross(w, slip[3:])])
+        to_base = np.kron(np.eye(2), Q.T)
+        error = np.concatenate([position - value[:3], log(turn @ rotation(value[3:]).T)])
+        return Feature(error, to_base @ slip - velocity, to_base @ jac, to_base @ bias - acceleration)
