@@ -98,10 +98,10 @@ def test_phases_own_their_objectives_and_time_out():
         [ip.Phase("one", [mine], seconds=0.1), ip.Phase("two", until=lambda sim: False, timeout=0.6)]
     )
     sim.step()
-    assert mine in sim.controller.objectives
+    assert mine in sim.controller.demands().objectives
     with pytest.raises(ip.InterplayError, match="two"):
         sim.run(2.0)
-    assert mine not in sim.controller.objectives
+    assert mine not in sim.controller.demands().objectives
     assert sim.machine.visited == ["one", "two"]
 
 

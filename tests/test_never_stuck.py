@@ -64,7 +64,6 @@ def test_a_thousand_conflicting_problems(cases):
     relaxed = 0
     for k in range(PROBLEMS):
         sim = cases[k % len(cases)]
-        sim.controller.contacts, sim.controller.objectives = sim.contacts.items, sim.objectives
         state = random_demand(sim, rng)
         solution = sim.controller.solve(state)
         m = sim.scene.model
@@ -98,8 +97,7 @@ def test_conflicts_name_the_culprit():
     sim = ip.Simulation(weak_pair(0.02))
     for side in ("left", "right"):
         sim.contacts.add(f"ann/{side}_sole", ip.GROUND)
-    sim.controller.contacts = sim.contacts.items
-    sim.controller.objectives = [ip.Posture("ann")]
+    sim.objectives += [ip.Posture("ann")]
     m = sim.scene.model
 
     def moving(joint, speed):
@@ -157,7 +155,6 @@ def test_a_contact_that_cannot_hold_slips_and_says_so():
     state = sim.state.with_(
         qvel=np.array([0, 0, 0, 0, 0, 0, 0, 0, 3.0, 0, 0, 0])
     )  # b flies up at 3 m/s: no pull can stop it
-    sim.controller.contacts = sim.contacts.items
     solution = sim.controller.solve(state)
     assert solution.fallback
     assert {c.kind for c in solution.conflicts} == {"slip"}

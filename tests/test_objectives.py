@@ -146,7 +146,7 @@ def test_fades_and_feed_forward():
         assert_allclose(path.at(t).velocity, (after - before) / (2 * h), atol=1e-6)
         assert_allclose(path.at(t).acceleration, (after - 2 * now + before) / h**2, atol=1e-3)
     objective = ip.Com("alice")
-    objective.fade = (1.0, 0.5, True)
+    objective.fades = ((1.0, 9.0),)
     assert objective.level(0.9) == 0.0
     assert 0 < objective.level(1.2) < 1
     assert objective.level(2.0) == 1.0

@@ -17,6 +17,7 @@ from interplay.objectives.force import ContactForce
 from interplay.objectives.frame import Frame
 from interplay.objectives.gaze import Gaze
 from interplay.objectives.joint import JointAngle
+from interplay.objectives.meet import Meet
 from interplay.objectives.momentum import AngularMomentum
 from interplay.objectives.path import PosePath
 from interplay.objectives.pose import Orientation, Point, Pose, pose_value
@@ -52,6 +53,7 @@ __all__ = [
     "Lever",
     "Litter",
     "Machine",
+    "Meet",
     "MinimumJerk",
     "Model",
     "Objective",

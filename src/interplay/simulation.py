@@ -12,8 +12,9 @@ import numpy as np
 
 from interplay.constraints.collision_set import CollisionSet
 from interplay.constraints.contact_set import ContactSet
-from interplay.control.integrated import IntegratedController
-from interplay.control.state import Memory, Solution, State
+from interplay.control.cost import SECOND_SIDE
+from interplay.control.integrated import Demands, IntegratedController
+from interplay.control.state import Conflict, Memory, Solution, State
 from interplay.errors import InputError, InterplayError, number, pick, vector
 from interplay.motion.controls import Control, Target
 from interplay.motion.machine import Machine
@@ -44,8 +45,11 @@ class Simulation:
 
     def __init__(self, scene: Scene, dt: float = 0.005, *, solver: str = "piqp", world: str = "direct", seed: int = 0):
         """Take the scene, the control step [s], the QP solver, the world and the seed of the random generator."""
-        self.scene = scene
+        if not isinstance(scene, Scene):
+            raise InputError(f"Simulation: expected a scene, got {scene!r}")
+        self.scene = scene = scene.snapshot()
         self.controller = IntegratedController(scene, dt, solver)
+        self.controller.demands = self._demands
         self.dt = self.controller.dt
         self.world = pick("world", world, WORLDS)(scene, self.dt)
         if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
@@ -61,7 +65,10 @@ class Simulation:
         self.steps = 0
         self.solution: Solution | None = None
         self.mass_changes = 0
+        self.inputs: list[Target] = []
+        """What live controls were set to since the last block of a recording, in the form of a targets file."""
         self._pushes: list[Push] = []
+        self._forces: list[tuple[str, str, np.ndarray]] = []
 
     # -- what is simulated ---------------------------------------------------------------------------------------------
 
@@ -92,7 +99,9 @@ class Simulation:
 
     def set_control(self, name: str, value: Any) -> None:
         """Move a live control toward a value, from now on."""
-        pick("control", name, self.controls).set(value, self.time)
+        control = pick("control", name, self.controls)
+        control.set(value, self.time)
+        self.inputs.append(Target(self.time, name, control.value.copy()))
 
     def push(
         self,
@@ -123,6 +132,8 @@ class Simulation:
         """Change a body's mass [kg] while running; its inertia scales along."""
         m, index = self.scene.model, self.scene.body(body)
         mass = number(f"mass of {body!r}", mass, 1e-4, 1e5, "kg")
+        if m.body_treeid[index] < 0 or m.body_mass[index] <= 0:
+            raise InputError(f"set_mass: {body!r} is fixed or has no mass of its own")
         m.body_inertia[index] *= mass / m.body_mass[index]
         m.body_mass[index] = mass
         mujoco.mj_setConst(m, mujoco.MjData(m))
@@ -154,11 +165,10 @@ class Simulation:
         return self.terms.subtree_com[root].copy(), momentum[:3] / float(self.terms.subtree_mass[root])
 
     def force(self, surface: str) -> np.ndarray:
-        """Return the force [N] on a surface's contact in contact axes at the last step; zero without contact."""
-        if self.solution is not None:
-            for contact, wrench in zip(self._solved_contacts, self.solution.wrenches, strict=True):
-                if surface in (contact.first.name, contact.second.name):
-                    return wrench[:3]
+        """Return the force [N] ON a surface by its contact at the last step, in contact axes (z: into it); zero without contact."""
+        for first, second, force in self._forces:
+            if surface in (first, second):
+                return force if surface == first else SECOND_SIDE * force
         return np.zeros(3)
 
     @contextmanager
@@ -181,6 +191,8 @@ class Simulation:
             "memory": s.memory.checkpoint(),
             "contacts": [c.checkpoint() for c in self.contacts],
             "controls": {k: c.checkpoint() for k, c in self.controls.items()},
+            "pushes": [[p.body, p.force.tolist(), p.torque.tolist(), p.local.tolist(), p.until] for p in self._pushes],
+            "forces": [[first, second, force.tolist()] for first, second, force in self._forces],
             "machine": self.machine.checkpoint() if self.machine else None,
             "rng": self.rng.bit_generator.state,
             "mass": [m.body_mass.tolist(), m.body_inertia.tolist()] if self.mass_changes else None,
@@ -201,6 +213,8 @@ class Simulation:
         if self.machine and data["machine"]:
             self.machine.restore(self, data["machine"])
         self.contacts.restore(data["contacts"])
+        self._pushes = [Push(b, np.array(f), np.array(t), np.array(x), until) for b, f, t, x, until in data["pushes"]]
+        self._forces = [(first, second, np.array(force)) for first, second, force in data["forces"]]
         self.rng.bit_generator.state = data["rng"]
         self.steps = int(data["steps"])
         self._state = State(float(data["time"]), qpos, qvel, np.zeros(nv), Memory.restore(data["memory"]))
@@ -215,13 +229,14 @@ class Simulation:
             self.set_control(target.control, target.value)
         if self.machine is not None:
             self.machine.update(self)
-        self.controller.contacts = self.contacts.items
-        self.controller.objectives = [*self._objectives, *(self.machine.objectives if self.machine else ())]
         if self._pushes:
             self._state = self._state.with_(applied=self._applied())
         state = self._state
         solution = self.controller.solve(state)
-        self.solution, self._solved_contacts = solution, self.contacts.items
+        self.solution = solution
+        self._forces = [
+            (c.first.name, c.second.name, w[:3]) for c, w in zip(self.contacts, solution.wrenches, strict=True)
+        ]
         self.steps += 1
         following = self.world.advance(state, solution)
         # Time is counted in steps, so that it carries no rounding of sums.
@@ -243,6 +258,13 @@ class Simulation:
             self.step()
             if self.machine is not None and self.machine.failure:
                 raise InterplayError(self.machine.failure)
+
+    def explain(self) -> tuple[Conflict, ...]:
+        """Return which demands are in conflict at the present state, and by how much; empty: none."""
+        return self.controller.explain(self._state)
+
+    def _demands(self) -> Demands:
+        return Demands(self.contacts.items, [*self._objectives, *(self.machine.objectives if self.machine else ())])
 
     def _applied(self) -> np.ndarray:
         """Return the generalized force of the pushes in force."""

@@ -95,18 +95,18 @@ class CollisionRows:
         )
 
     def update(
-        self, terms: Kinematics, dt: float, active: dict[int, ActivePair], skip: set[tuple[int, int]]
-    ) -> tuple[list[PairRow], dict[int, ActivePair]]:
+        self, terms: Kinematics, dt: float, active: dict[tuple[int, int], ActivePair], skip: set[tuple[int, int]]
+    ) -> tuple[list[PairRow], dict[tuple[int, int], ActivePair]]:
         """Return the rows of this state and the pairs that stay active; ``skip`` holds pairs of bodies in contact."""
         rows: list[PairRow] = []
-        kept: dict[int, ActivePair] = {}
+        kept: dict[tuple[int, int], ActivePair] = {}
         if self.pairs:
             for k in self.near(terms, dt).tolist():
                 p = self.pairs[k]
                 if (p.body1, p.body2) not in skip and (p.body2, p.body1) not in skip:
-                    row = self._witness(terms, k, active.get(k))
+                    row = self._witness(terms, k, active.get((p.geom1, p.geom2)))
                     if row is not None:
-                        self._add(terms, dt, row, active.get(k), rows, kept)
+                        self._add(terms, dt, row, active.get((p.geom1, p.geom2)), rows, kept)
         if rows:
             self._set_bounds(terms, dt, rows, kept)
         return rows, kept
@@ -121,9 +121,22 @@ class CollisionRows:
         p1, p2 = fromto[:3].copy(), fromto[3:].copy()
         if abs(distance) > 1e-6:
             u = (p1 - p2) / distance
-        else:  # touching: keep the last direction, or the line of centres
-            u = known.u if known else terms.geom_xpos[p.geom1] - terms.geom_xpos[p.geom2]
+        else:  # touching: keep the last direction, or find one
+            u = known.u if known else self._way_apart(terms, p)
         return self._row(terms, k, distance, p1, p2, u / np.linalg.norm(u), True)
+
+    def _way_apart(self, terms: Kinematics, p: Pair) -> np.ndarray:
+        """Return the direction in which the first of two touching shapes parts from the second: of their axes, the best."""
+        probe, fromto = self._probe, np.zeros(6)
+        probe.place(terms.qpos)
+        axes = np.hstack([probe.geom_xmat[g].reshape(3, 3) for g in (p.geom1, p.geom2)]).T
+        centres = probe.geom_xpos[p.geom1] - probe.geom_xpos[p.geom2]
+        candidates = np.vstack([axes, -axes, centres / max(float(np.linalg.norm(centres)), 1e-9)])
+        home, gaps = probe.geom_xpos[p.geom1].copy(), []
+        for axis in candidates:
+            probe.geom_xpos[p.geom1] = home + 1e-3 * axis
+            gaps.append(mujoco.mj_geomDistance(terms.model, probe.data, p.geom1, p.geom2, 1.0, fromto))
+        return candidates[int(np.argmax(gaps))]
 
     def _row(
         self, terms: Kinematics, k: int, distance: float, p1: np.ndarray, p2: np.ndarray, u: np.ndarray, witness: bool
@@ -140,7 +153,7 @@ class CollisionRows:
         row: PairRow,
         known: ActivePair | None,
         rows: list[PairRow],
-        kept: dict[int, ActivePair],
+        kept: dict[tuple[int, int], ActivePair],
     ) -> None:
         """Take the rows of one pair if it is inside its zone, or approaches too fast to stop."""
         p = self.pairs[row.pair]
@@ -171,13 +184,16 @@ class CollisionRows:
             if new and slid < _SLID and gap < p.influence and len(points) <= _KEPT:
                 points.append(old)
                 rows.append(self._row(terms, row.pair, gap, p1, p2, row.u, False))
-        kept[row.pair] = ActivePair(xi, row.u, np.array(points))
+        kept[p.geom1, p.geom2] = ActivePair(xi, row.u, np.array(points))
 
-    def _set_bounds(self, terms: Kinematics, dt: float, rows: list[PairRow], kept: dict[int, ActivePair]) -> None:
+    def _set_bounds(
+        self, terms: Kinematics, dt: float, rows: list[PairRow], kept: dict[tuple[int, int], ActivePair]
+    ) -> None:
         biases = self._biases(terms, rows, dt)
         for n, row in enumerate(rows):
             p = self.pairs[row.pair]
-            xi = kept[row.pair].xi if row.pair in kept else 0.0
+            known = kept.get((p.geom1, p.geom2))
+            xi = known.xi if known else 0.0
             allowed = approach_limit(row.distance, xi, p.influence, p.security, BRAKING, dt)
             if -_TOUCHING < row.distance < p.security:  # inside the margin: withdraw, but without a jerk
                 allowed = max(allowed, -max(row.rate, 0.0) - WITHDRAWAL * dt)

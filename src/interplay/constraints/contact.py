@@ -100,7 +100,7 @@ _NUMBERS = (
 
 def smooth(t: float) -> float:
     """Return the smooth step (C²) from 0 at t = 0 to 1 at t = 1."""
-    t = min(max(t, 0.0), 1.0)
+    t = min(max(t, 0.0), 1.0)  # also of ±inf
     return t * t * t * (10.0 + t * (6.0 * t - 15.0))
 
 

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from interplay.constraints.contact import FORCE_COST, Contact, make_contact
-from interplay.errors import ContactError, InputError, number, unknown_name
+from interplay.errors import ContactError, number, unknown_name
 from interplay.scene.kinematics import Kinematics
 from interplay.scene.scene import Scene
 from interplay.scene.surfaces import Surface, meet, surface
 
-MAX_SPEED = 0.05
-"""Largest relative speed [m/s] at which a contact may be made: it stops within one step."""
+MAX_SPEED, MAX_TURN = 0.05, 0.3
+"""Largest relative speed [m/s] and turning [rad/s] at which a contact may be made: both are soon stopped."""
 
 
 class ContactSet:
@@ -34,7 +34,16 @@ class ContactSet:
         """Return their number."""
         return len(self.items)
 
-    def add(
+    def add(self, first: str, second: str, **options: float) -> Contact:
+        """Make a contact where the two surfaces meet now, and put it in force; options as in ``prepare``."""
+        return self.accept(self.prepare(first, second, **options))
+
+    def accept(self, contact: Contact) -> Contact:
+        """Put a prepared contact in force."""
+        self.items = (*self.items, contact)
+        return contact
+
+    def prepare(
         self,
         first: str,
         second: str,
@@ -46,7 +55,7 @@ class ContactSet:
         force_cost: float = FORCE_COST,
         fade: float = 0.0,
     ) -> Contact:
-        """Make a contact where the two surfaces meet now.
+        """Return a contact where the two surfaces meet now, without putting it in force.
 
         Args:
             first, second: surfaces, for example ``alice/left_sole`` and ``ip.GROUND``; their order does not matter.
@@ -69,11 +78,12 @@ class ContactSet:
         terms = self._terms()
         frame = meet(a, self._pose(terms, a), b, self._pose(terms, b))
         slip = terms.motion(a.body, frame.position).velocity - terms.motion(b.body, frame.position).velocity
-        if float(np.linalg.norm(slip[:3])) > MAX_SPEED:
+        if float(np.linalg.norm(slip[:3])) > MAX_SPEED or float(np.linalg.norm(slip[3:])) > MAX_TURN:
             raise ContactError(
-                f"{first!r} meets {second!r} at {np.linalg.norm(slip[:3]) * 100:.1f} cm/s, expected at most {MAX_SPEED * 100:.0f} cm/s"
+                f"{first!r} meets {second!r} at {np.linalg.norm(slip[:3]) * 100:.1f} cm/s and {np.linalg.norm(slip[3:]):.2f} rad/s, "
+                f"expected at most {MAX_SPEED * 100:.0f} cm/s and {MAX_TURN:g} rad/s"
             )
-        contact = make_contact(
+        return make_contact(
             terms,
             a,
             b,
@@ -86,8 +96,6 @@ class ContactSet:
             made_at=self._time(),
             fade_in=number("fade", fade, 0, 10, "s"),
         )
-        self.items = (*self.items, contact)
-        return contact
 
     def find(self, first: str, second: str | None = None) -> Contact:
         """Return the contact of a surface, or of a pair of surfaces."""
@@ -113,11 +121,6 @@ class ContactSet:
         """Break a contact at once."""
         self._swap(self.find(first, second), None)
 
-    def set_cost(self, first: str, force_cost: float) -> None:
-        """Change the force cost of a surface's contact [1/N²]."""
-        contact = self.find(first)
-        self._swap(contact, replace(contact, force_cost=number("force_cost", force_cost, 1e-12, 1e3, "1/N²")))
-
     def restore(self, data: list[dict[str, Any]]) -> None:
         """Put back the contacts of a checkpoint."""
         out = []
@@ -135,10 +138,3 @@ class ContactSet:
     @staticmethod
     def _pose(terms: Kinematics, s: Surface) -> tuple[np.ndarray, np.ndarray]:
         return terms.site_xpos[s.site].copy(), terms.site_xmat[s.site].reshape(3, 3).copy()
-
-
-def parse_pair(pair: Any) -> tuple[str, str]:
-    """Return a pair of surface names, or raise."""
-    if not isinstance(pair, (tuple, list)) or len(pair) != 2 or not all(isinstance(p, str) for p in pair):
-        raise InputError(f"contact: expected two surface names, got {pair!r}")
-    return pair[0], pair[1]

@@ -33,7 +33,7 @@ class Assembly:
         m = terms.model
         self.contacts, self.objectives, self.slots, self.limits = contacts, objectives, dict(slots), limits
         self.rows = ContactRows(terms, contacts)
-        self.cost = Cost(terms, objectives, [c.first.name for c in contacts])
+        self.cost = Cost(terms, objectives, [(c.first.name, c.second.name) for c in contacts])
         self.nv, nc, nr = m.nv, len(contacts), len(self.cost.residual_rate)
         self.n = self.nv + 6 * nc + nr
         self._w, self._y = self.nv, self.nv + 6 * nc
@@ -75,8 +75,6 @@ class Assembly:
                     -strength,
                     strength,
                 )
-            elif contact.min_force > 0:
-                self.x_l[self._w + 6 * k + 2] = contact.min_force
         self.qp = QP(self.P, self.c, self.A, self.b, self.G, self.h_l, self.h_u, self.x_l, self.x_u, self)
 
     # -- layout --------------------------------------------------------------------------------------------------------
@@ -204,6 +202,9 @@ class Assembly:
         for objective in self.objectives:
             objective.add_to(terms, time, cost)
         self._wrench_cost[:] = [c.costs(time) for c in self.contacts] if self.contacts else 0.0
+        for k, contact in enumerate(self.contacts):
+            if contact.kind == "planar" and contact.min_force > 0:
+                self.x_l[self._w + 6 * k + 2] = contact.min_force * contact.load(time)
         self.c[:nv] = cost.gradient
         if self.contacts:
             self._wrench_cost[:, :3] += cost.force_weight

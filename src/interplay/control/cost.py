@@ -12,6 +12,9 @@ import numpy as np
 from interplay.objectives.base import Objective
 from interplay.scene.kinematics import Kinematics
 
+SECOND_SIDE = np.array([-1.0, 1.0, 1.0])
+"""What turns a force on a contact's first surface into the one on its second, each in its own contact axes."""
+
 REGULARISATION = 1e-6
 """Weight of ‖q̈‖²: decides what no objective decides."""
 
@@ -19,8 +22,8 @@ REGULARISATION = 1e-6
 class Cost:
     """Accumulates the objectives of one problem; ``hessian`` holds the trees' dense blocks one after another."""
 
-    def __init__(self, terms: Kinematics, objectives: list[Objective], surfaces: list[str]):
-        """Sort the objectives into single-tree and coupled ones; ``surfaces`` are the first sides of the contacts."""
+    def __init__(self, terms: Kinematics, objectives: list[Objective], surfaces: list[tuple[str, str]]):
+        """Sort the objectives into single-tree and coupled ones; ``surfaces`` are the two sides of each contact."""
         m = terms.model
         self.surfaces = surfaces
         sizes = m.tree_dofnum.astype(np.int64)
@@ -96,11 +99,11 @@ class Cost:
         self.gradient[dofs] += weights * rate
 
     def add_force(self, surface: str, weight: float, reference: np.ndarray) -> None:
-        """Add ½ w ‖f − f_ref‖² of the contact whose first side is ``surface``, if there is one."""
-        for k, name in enumerate(self.surfaces):
-            if name == surface:
+        """Add ½ w ‖f − f_ref‖² of the contacts of a surface; seen from the second side a force has its axes (x, −y, −z) and acts back."""
+        for k, (first, second) in enumerate(self.surfaces):
+            if surface in (first, second):
                 self.force_weight[k] += weight
-                self.force_gradient[k] -= weight * reference
+                self.force_gradient[k] -= weight * (reference if surface == first else SECOND_SIDE * reference)
 
 
 @numba.njit(cache=True)

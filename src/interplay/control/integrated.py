@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time as clock
+from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 
@@ -10,7 +12,7 @@ from interplay.constraints.collision import CollisionRows, PairRow, bodies_in_co
 from interplay.constraints.collision_set import CollisionSet
 from interplay.constraints.contact import Contact
 from interplay.constraints.limits import JointLimits
-from interplay.control.assembly import Assembly, Slots
+from interplay.control.assembly import Assembly
 from interplay.control.state import Conflict, Memory, Proof, Solution, State, Timing, check_state, dump_state
 from interplay.errors import SolverError, number
 from interplay.objectives.base import Objective
@@ -19,6 +21,13 @@ from interplay.qp.relaxation import relax
 from interplay.qp.solvers import QPSolution, make_solver
 from interplay.scene.kinematics import Kinematics
 from interplay.scene.scene import Scene
+
+
+class Demands(NamedTuple):
+    """Contacts in force and objectives."""
+
+    contacts: tuple[Contact, ...]
+    objectives: list[Objective]
 
 
 class IntegratedController:
@@ -31,13 +40,12 @@ class IntegratedController:
         self.solver = make_solver(solver)
         self.terms = Kinematics(scene.model)
         self.limits = JointLimits.of(scene.model)
-        self.contacts: tuple[Contact, ...] = ()
-        self.objectives: list[Objective] = []
+        self.demands: Callable[[], Demands] = lambda: Demands((), [])
+        """What is asked at present; a simulation gives its contacts and objectives here."""
         self.collisions = CollisionSet(scene)
         self._at: State | None = None
         self._assembly: Assembly | None = None
         self._key: tuple = ()
-        self._slots: Slots = {}
         self._pairs = CollisionRows(self.terms, self.collisions.pairs)
         self._pairs_version = self.collisions.version
         self._lower, self._upper = np.zeros(scene.model.nv), np.zeros(scene.model.nv)
@@ -114,33 +122,29 @@ class IntegratedController:
             self._pairs_version = self.collisions.version
         limits = state.memory.limits.copy()
         self.limits.bounds(state.qpos, state.qvel, self.dt, limits, self._lower, self._upper)
-        rows, active = self._pairs.update(terms, self.dt, state.memory.pairs, bodies_in_contact(self.contacts))
-        assembly = self._assembly_for(rows)
+        demands = self.demands()
+        rows, active = self._pairs.update(terms, self.dt, state.memory.pairs, bodies_in_contact(demands.contacts))
+        assembly = self._assembly_for(demands, rows)
         qp = assembly.fill(terms, state.time, self.dt, state.applied, (self._lower, self._upper), self._pairs, rows)
         return qp, assembly, Memory(limits, active), rows, modelled
 
-    def _assembly_for(self, rows: list[PairRow]) -> Assembly:
-        key = (tuple(id(c) for c in self.contacts), tuple(id(o) for o in self.objectives), self._pairs_version)
+    def _assembly_for(self, demands: Demands, rows: list[PairRow]) -> Assembly:
+        contacts, objectives = demands
+        key = (tuple(id(c) for c in contacts), tuple(id(o) for o in objectives), self._pairs_version)
         if self._assembly is None or key != self._key:
-            for objective in self.objectives:
+            for objective in objectives:
                 objective.attach(self.scene)
-            self._slots = {}
-            self._assembly = Assembly(self.terms, self.limits, list(self.contacts), list(self.objectives), self._slots)
+            self._assembly = Assembly(self.terms, self.limits, list(contacts), list(objectives), {})
             self._key = key
         grown = self._assembly.needs(rows, self._pairs)
         if grown is not None:
-            self._slots = grown
-            self._assembly = Assembly(self.terms, self.limits, list(self.contacts), list(self.objectives), grown)
+            self._assembly = Assembly(self.terms, self.limits, list(contacts), list(objectives), grown)
         return self._assembly
 
     def _solve_or_relax(
         self, qp: QP, assembly: Assembly, state: State
     ) -> tuple[QPSolution, tuple[Conflict, ...], bool]:
-        finite = all(np.isfinite(part).all() for part in (qp.P.data, qp.c, qp.A.data, qp.b, qp.G.data))
-        if not finite:
-            raise SolverError(
-                f"the program at t = {state.time:.4f} s holds a number that is not finite; the state was written to {dump_state(state)}"
-            )
+        self._refuse_nan(qp, assembly, state)
         crossed = bool((qp.x_l > qp.x_u).any())
         if not crossed:
             found = self.solver.solve(qp)
@@ -150,6 +154,19 @@ class IntegratedController:
         if relaxed is None:
             return self._let_go(qp, assembly, state)
         return relaxed.solution, _name(relaxed.slack, assembly, self.terms), True
+
+    def _refuse_nan(self, qp: QP, assembly: Assembly, state: State) -> None:
+        """Raise when the program holds a number that is not finite (or a bound that is NaN), and name the objective if it is one."""
+        numbers = (qp.P.data, qp.c, qp.A.data, qp.b, qp.G.data)
+        bounds = (qp.h_l, qp.h_u, qp.x_l, qp.x_u)
+        if all(np.isfinite(part).all() for part in numbers) and not any(np.isnan(part).any() for part in bounds):
+            return
+        culprits = [o.name for o in assembly.objectives if not np.isfinite(o.error(self.terms, state.time)).all()]
+        blame = f" (objective {', '.join(culprits)})" if culprits else ""
+        raise SolverError(
+            f"the program at t = {state.time:.4f} s holds a number that is not finite{blame}; "
+            f"the state was written to {dump_state(state)}"
+        )
 
     def _let_go(self, qp: QP, assembly: Assembly, state: State) -> tuple[QPSolution, tuple[Conflict, ...], bool]:
         """Last resort when no solver copes: no motor, no contact force, passive motion under gravity and pushes."""

@@ -16,16 +16,16 @@ from interplay.errors import StateError
 
 
 class Memory(NamedTuple):
-    """What the dampers keep from step to step: ξ of each joint limit (2, joints), and of each pair inside its zone."""
+    """What the dampers keep from step to step: ξ of each joint limit (2, joints), and of each pair of shapes inside its zone."""
 
     limits: np.ndarray
-    pairs: dict[int, ActivePair]
+    pairs: dict[tuple[int, int], ActivePair]
 
     def checkpoint(self) -> dict[str, Any]:
         """Return the memory as plain numbers."""
         return {
             "limits": self.limits.tolist(),
-            "pairs": {str(k): [p.xi, p.u.tolist(), p.points.tolist()] for k, p in self.pairs.items()},
+            "pairs": [[*k, p.xi, p.u.tolist(), p.points.tolist()] for k, p in self.pairs.items()],
         }
 
     @classmethod
@@ -34,8 +34,8 @@ class Memory(NamedTuple):
         return cls(
             np.array(data["limits"], float).reshape(2, -1),
             {
-                int(k): ActivePair(float(xi), np.array(u), np.array(points))
-                for k, (xi, u, points) in data["pairs"].items()
+                (int(a), int(b)): ActivePair(float(xi), np.array(u), np.array(points))
+                for a, b, xi, u, points in data["pairs"]
             },
         )
 
@@ -106,7 +106,7 @@ class Conflict(NamedTuple):
 
 
 class Proof(NamedTuple):
-    """Residuals of the solution: solver residuals, and contact drift, friction and torque as computed from the result."""
+    """What the solver says of its solution: status, iterations, residuals and duality gap."""
 
     status: str
     iterations: int

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 import mujoco
 import numpy as np
@@ -12,15 +11,6 @@ from interplay.constraints.contact import cone
 from interplay.constraints.limits import JointLimits
 from interplay.io.recording import Recording
 from interplay.scene.kinematics import Kinematics
-
-
-class PlanarContact(NamedTuple):
-    """Rectangle and friction of a planar contact, its frame given in the frame of its first site."""
-
-    half: np.ndarray
-    friction: float
-    position: np.ndarray
-    rotation: np.ndarray
 
 
 class Replay:
@@ -32,8 +22,7 @@ class Replay:
         self.model = m = mujoco.MjModel.from_xml_path(str(recording.scene_path))
         self.terms = Kinematics(m)
         self.sites = [
-            [mujoco.mj_name2id(m, mujoco.mjtObj.mjOBJ_SITE, name) if name != "world" else -1 for name in pair]
-            for pair in recording.contacts
+            [mujoco.mj_name2id(m, mujoco.mjtObj.mjOBJ_SITE, name) for name in pair] for pair in recording.contacts
         ]
         self._masses = recording.masses(m.body_mass.copy(), m.body_inertia.copy())
 
@@ -49,7 +38,7 @@ class Replay:
         """Yield (first body, second body, world point, wrench on the first) of the active contacts of a step."""
         for k in np.flatnonzero(self.recording["active"][t]):
             first, second = self.sites[k]
-            bodies = int(self.model.site_bodyid[first]), int(self.model.site_bodyid[second]) if second >= 0 else 0
+            bodies = int(self.model.site_bodyid[first]), int(self.model.site_bodyid[second])
             yield *bodies, self.terms.site_xpos[first].copy(), self.recording["wrench"][t, k]
 
     def contact_force(self, t: int) -> np.ndarray:
@@ -57,13 +46,13 @@ class Replay:
         m, d, out = self.model, self.terms.data, np.zeros(self.model.nv)
         for first, second, point, wrench in self.wrenches(t):
             mujoco.mj_applyFT(m, d, wrench[:3], wrench[3:], point, first, out)
-            if second:
+            if self.model.body_treeid[second] >= 0:
                 mujoco.mj_applyFT(m, d, -wrench[:3], -wrench[3:], point, second, out)
         return out
 
 
-def certify(recording: Recording, contact_options: dict[tuple[str, str], PlanarContact]) -> dict[str, float]:
-    """Return the worst residuals and violations of a run; ``contact_options`` describes its planar contacts."""
+def certify(recording: Recording) -> dict[str, float]:
+    """Return the worst residuals and violations of a run."""
     replay = Replay(recording)
     m = replay.model
     limits = JointLimits.of(m)
@@ -102,7 +91,7 @@ def certify(recording: Recording, contact_options: dict[tuple[str, str], PlanarC
         _raise(worst, "torque_ratio", float((np.abs(tau[limited]) / limits.torque[limited]).max(initial=0.0)))
         q = recording["qpos"][t][limits.adr]
         _raise(worst, "limit_violation", float(np.maximum(limits.low - q, q - limits.high).max(initial=0.0)))
-        _raise(worst, "friction_violation", _friction(recording, replay, t, contact_options))
+        _raise(worst, "friction_violation", _friction(recording, replay, t))
     return {
         "contact_drift_mm": 1e3 * float(recording["drift"].max(initial=0.0)),
         "penetration_mm": 1e3 * max(0.0, -float(recording["closest"].min(initial=0.0))),
@@ -141,17 +130,16 @@ def _momentum(replay: Replay, t: int, free: list[int], qacc: np.ndarray, applied
     return worst
 
 
-def _friction(recording: Recording, replay: Replay, t: int, options: dict[tuple[str, str], PlanarContact]) -> float:
-    """Return the worst violation [N] of the friction facets, rebuilt from the contact's rectangle in its first site's frame."""
+def _friction(recording: Recording, replay: Replay, t: int) -> float:
+    """Return the worst violation [N] of the friction facets of the planar contacts, rebuilt in the frame of their first site."""
     worst = 0.0
     for k in np.flatnonzero(recording["active"][t]):
-        label = recording.contacts[k]
-        if label not in options:
+        patch = recording["patch"][t, k]
+        half, friction, position, rotation = patch[:2], float(patch[2]), patch[3:6], patch[6:].reshape(3, 3)
+        if friction == 0.0:  # a grasp
             continue
-        half, friction, p, R = options[label]
-        site = replay.sites[k][0]
-        X = replay.terms.site_xmat[site].reshape(3, 3)
-        axes, arm = X @ R, X @ p
+        X = replay.terms.site_xmat[replay.sites[k][0]].reshape(3, 3)
+        axes, arm = X @ rotation, X @ position
         wrench = recording["wrench"][t, k]
         force = axes.T @ wrench[:3]
         torque = axes.T @ (wrench[3:] - np.cross(arm, wrench[:3]))

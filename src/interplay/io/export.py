@@ -1,4 +1,4 @@
-"""Exports of a recording: the exact record (.npz), a film strip (.png), a self-contained page (.html)."""
+"""Exports of a recording: the exact record (.npz), a film strip (.png), a self-contained page (.html), live input (.csv)."""
 
 from __future__ import annotations
 
@@ -24,9 +24,20 @@ def export(folder: str | Path, out: str | Path, **options: Any) -> Path:
     recording = Recording(folder)
     if not recording.scene_path.exists():
         raise InputError(f"{str(recording.scene_path)!r} is missing: the scene is needed beside the recording")
-    out.parent.mkdir(parents=True, exist_ok=True)
-    write(recording, out, **options)
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        write(recording, out, **options)
+    except OSError as error:
+        raise InputError(f"cannot write {str(out)!r}: {error.strerror or error}") from None
     return out
+
+
+def write_targets(recording: Recording, out: Path) -> None:
+    """Write what live controls were set to, as a targets file with which the run can be repeated."""
+    rows = [
+        ",".join([f"{time:.9g}", control, *(f"{v:.17g}" for v in values)]) for time, control, values in recording.inputs
+    ]
+    out.write_text("\n".join(["time,control,values", *rows]) + "\n")
 
 
 def write_npz(recording: Recording, out: Path) -> None:
@@ -35,7 +46,9 @@ def write_npz(recording: Recording, out: Path) -> None:
     replay = Replay(recording)
     arrays: dict[str, Any] = {name: a[name] for name in ("time", "qpos", "qvel", "qacc", "tau", "qfrc_contact")}
     arrays["qfrc_applied"] = a.get("applied", np.zeros_like(a["qvel"]))
-    arrays["contact_names"] = np.array(recording.contacts, dtype=str).reshape(-1, 2)
+    fixed = [bool(replay.model.body_treeid[replay.model.site_bodyid[second]] < 0) for _, second in replay.sites]
+    names = [(a, "world" if still else b) for (a, b), still in zip(recording.contacts, fixed, strict=True)]
+    arrays["contact_names"] = np.array(names, dtype=str).reshape(-1, 2)
     arrays["contact_active"], arrays["contact_wrench"] = a["active"], a["wrench"]
     arrays["phase"], arrays["step_ms"], arrays["solve_ms"] = (
         np.array(recording.phases, dtype=str),
@@ -87,4 +100,9 @@ def _caption(image: Image.Image, text: str) -> None:
     draw.text((8, image.height - 19), text, fill=(30, 34, 40), font=ImageFont.load_default(14))
 
 
-FORMATS: dict[str, Callable[..., None]] = {".npz": write_npz, ".png": write_strip, ".html": write_html}
+FORMATS: dict[str, Callable[..., None]] = {
+    ".npz": write_npz,
+    ".png": write_strip,
+    ".html": write_html,
+    ".csv": write_targets,
+}

@@ -10,7 +10,6 @@ import numpy as np
 
 from interplay.errors import InterplayError
 from interplay.io.recording import Recording
-from interplay.models.base import SITE_GROUP
 from interplay.scenarios import registry
 from interplay.scenarios.base import Camera
 
@@ -38,10 +37,6 @@ class Painter:
         self._option.geomgroup[:] = 0
         self._option.geomgroup[[0, 2]] = 1
         self._option.sitegroup[:] = 0
-
-    def show_surfaces(self) -> None:
-        """Draw the contact surfaces too."""
-        self._option.sitegroup[SITE_GROUP] = 1
 
     def frame(self, qpos: np.ndarray, camera: Camera) -> np.ndarray:
         """Return an image (height, width, 3) of a configuration."""

@@ -13,13 +13,18 @@ import zlib
 from pathlib import Path
 from typing import Any
 
+import mujoco
 import numpy as np
 
+from interplay.constraints.contact import Contact
 from interplay.control.state import Solution, State
 from interplay.errors import InputError
 from interplay.simulation import Simulation
 
 MAGIC = b"INTERPLAY1\n"
+PATCH = 15
+"""Numbers that describe a planar contact: half sizes 2, friction 1, position 3, rotation 9."""
+
 _HEAD = struct.Struct("<QI")
 _COLUMNS = ("qpos", "qvel", "qacc", "tau", "qfrc_contact", "applied")
 
@@ -56,6 +61,7 @@ class Recorder:
         self._contacts: list[tuple] = []
         self._phases: list[str] = []
         self._conflicts: list[tuple[int, list]] = []
+        self._sizes: dict[str, dict[str, int]] = {}
         self._mass: list[np.ndarray] = []
         self._inertia: list[np.ndarray] = []
 
@@ -79,8 +85,12 @@ class Recorder:
             ("drift", solution.drift),
         ):
             rows[name].append(value)
-        self._contacts.append(sim._solved_contacts)
+        self._contacts.append(sim.contacts.items)
         self._phases.append(sim.machine.phase.name if sim.machine and sim.machine.phase else "")
+        if self._phases[-1] not in self._sizes or len(self._contacts) < 2 or self._contacts[-1] != self._contacts[-2]:
+            size, known = problem_size(sim), self._sizes.get(self._phases[-1], {})
+            if size["vars"] >= known.get("vars", -1):
+                self._sizes[self._phases[-1]] = size
         if solution.fallback:
             self._conflicts.append((len(rows["time"]) - 1, [list(c) for c in solution.conflicts]))
         if self._masses[0] != sim.mass_changes:
@@ -96,33 +106,42 @@ class Recorder:
         if not self._rows["time"]:
             return
         rows, count = self._rows, len(self._rows["time"])
-        labels = list(dict.fromkeys(c.label for contacts in self._contacts for c in contacts))
+        labels = list(dict.fromkeys((c.first.name, c.second.name) for contacts in self._contacts for c in contacts))
         place = {label: k for k, label in enumerate(labels)}
-        active, wrench, drift = (
-            np.zeros((count, len(labels)), bool),
-            np.zeros((count, len(labels), 6)),
-            np.zeros((count, len(labels))),
+        shape = (count, len(labels))
+        active, wrench, drift, patch = (
+            np.zeros(shape, bool),
+            np.zeros((*shape, 6)),
+            np.zeros(shape),
+            np.zeros((*shape, PATCH)),
         )
         for t, contacts in enumerate(self._contacts):
             for k, contact in enumerate(contacts):
-                at = place[contact.label]
+                at = place[contact.first.name, contact.second.name]
                 active[t, at], wrench[t, at] = True, rows["wrench"][t][k]
                 drift[t, at] = corner_drift(contact, rows["drift"][t][k])
+                patch[t, at] = patch_numbers(self._sim.scene.model, contact)
         arrays = {
             name: np.array(rows[name])
             for name in (*_COLUMNS, "time", "step_ms", "solve_ms", "model_ms", "assemble_ms", "closest")
         }
-        arrays.update(active=active, wrench=wrench, drift=drift)
+        arrays.update(active=active, wrench=wrench, drift=drift, patch=patch)
         if not arrays["applied"].any():
             del arrays["applied"]
         if self._sim.mass_changes:
             arrays["body_mass"], arrays["body_inertia"] = np.array(self._mass), np.array(self._inertia)
         names = list(dict.fromkeys(self._phases))
+        inputs, self._sim.inputs = self._sim.inputs, []
         arrays["phase"] = np.array([names.index(p) for p in self._phases], np.int32)
-        self._write(
-            {"contacts": labels, "phases": names, "conflicts": self._conflicts, "checkpoint": self._sim.checkpoint()},
-            arrays,
-        )
+        info = {
+            "contacts": labels,
+            "phases": names,
+            "conflicts": self._conflicts,
+            "sizes": self._sizes,
+            "inputs": [[t.time, t.control, t.value.tolist()] for t in inputs],
+            "checkpoint": self._sim.checkpoint(),
+        }
+        self._write(info, arrays)
         self._clear()
 
     def close(self) -> None:
@@ -136,10 +155,42 @@ class Recorder:
         self._file.flush()
 
 
-def corner_drift(contact: Any, error: np.ndarray) -> float:
+def corner_drift(contact: Contact, error: np.ndarray) -> float:
     """Return the largest displacement [m] of a contact's corners (of its centre, for a grasp) from where it was made."""
     corners = np.array([[sx * contact.half[0], sy * contact.half[1], 0.0] for sx in (1, -1) for sy in (1, -1)])
     return float(np.linalg.norm(error[:3] + np.cross(error[3:], corners), axis=1).max())
+
+
+def patch_numbers(m: mujoco.MjModel, contact: Contact) -> np.ndarray:
+    """Return a planar contact's half sizes, friction, position and rotation in the frame of its first site; zeros for a grasp."""
+    if contact.kind != "planar":
+        return np.zeros(PATCH)
+    site, R_BS = contact.first.site, np.empty(9)
+    mujoco.mju_quat2Mat(R_BS, m.site_quat[site])
+    R_BS = R_BS.reshape(3, 3)
+    position, rotation = R_BS.T @ (contact.p1 - m.site_pos[site]), R_BS.T @ contact.R1
+    return np.concatenate([contact.half, [contact.friction], position, rotation.ravel()])
+
+
+def problem_size(sim: Simulation) -> dict[str, int]:
+    """Return the size of the present program, counted our way and the paper's (Table 1 of vaillant2017)."""
+    subsystems = sim.scene.subsystems
+    dofs, actuated = sim.scene.model.nv, sum(len(s.actuated) for s in subsystems)
+    planar = 4 * sum(c.kind == "planar" for c in sim.contacts)
+    grasp = 4 * sum(c.kind == "grasp" for c in sim.contacts)
+    pairs, points = len(sim.collisions.pairs), planar + grasp
+    return {
+        "subsystems": len(subsystems),
+        "dofs": dofs,
+        "actuated": actuated,
+        "planar_points": planar,
+        "grasp_points": grasp,
+        "collision_pairs": pairs,
+        "paper_qp": dofs + actuated + 4 * points,
+        "paper_eq": dofs + 3 * points,
+        "paper_ineq": 2 * actuated + 4 * planar + pairs,
+        **sim.controller.size(),
+    }
 
 
 def _pack(info: dict[str, Any], arrays: dict[str, np.ndarray]) -> bytes:
@@ -219,6 +270,8 @@ class Recording:
         self.checkpoint: dict[str, Any] | None = blocks[-1][0]["checkpoint"] if blocks else None
         self.conflicts: list[tuple[int, list]] = []
         self.phases: list[str] = []
+        self.inputs: list[tuple[float, str, list[float]]] = []
+        self.sizes: dict[str, dict[str, int]] = {}
         columns: dict[str, list[np.ndarray]] = {}
         place = {label: k for k, label in enumerate(self.contacts)}
         every = {name for _, arrays in blocks for name in arrays}
@@ -226,13 +279,17 @@ class Recording:
         for info, arrays in blocks:
             count = len(arrays["time"])
             mine = [place[tuple(label)] for label in info["contacts"]]
-            for name, shape in (("active", ()), ("wrench", (6,)), ("drift", ())):
+            for name, shape in (("active", ()), ("wrench", (6,)), ("drift", ()), ("patch", (PATCH,))):
                 wide = np.zeros((count, len(self.contacts), *shape), arrays[name].dtype)
                 wide[:, mine] = arrays[name]
                 arrays[name] = wide
             if "applied" in every and "applied" not in arrays:
                 arrays["applied"] = np.zeros_like(arrays["qvel"])
             self.phases += [info["phases"][k] for k in arrays.pop("phase")]
+            self.inputs += [(time, control, values) for time, control, values in info["inputs"]]
+            for phase, size in info["sizes"].items():
+                if size["vars"] >= self.sizes.get(phase, {}).get("vars", -1):
+                    self.sizes[phase] = size
             self.conflicts += [(start + t, found) for t, found in info["conflicts"]]
             for name, array in arrays.items():
                 columns.setdefault(name, []).append(array)

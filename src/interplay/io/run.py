@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from interplay.errors import InputError, InterplayError, number
-from interplay.io.certificate import PlanarContact
 from interplay.io.recording import Recorder, Recording
-from interplay.io.report import make_report, planar_contact, problem_size, write_report
+from interplay.io.report import make_report, write_report
 from interplay.motion.controls import read_targets
 from interplay.scenarios import scenario
 from interplay.scenarios.base import Scenario
@@ -18,31 +17,6 @@ from interplay.simulation import Simulation
 
 Progress = Callable[[float, float | None, str], None]
 """Called with (simulated seconds, expected seconds or None, phase) now and then."""
-
-
-class _Watch:
-    """Keeps, while a run goes on, what its report needs beside the recording."""
-
-    def __init__(self, sim: Simulation, declared: Scenario):
-        self._sim, self._declared = sim, declared
-        self.planar: dict[tuple[str, str], PlanarContact] = {}
-        self.size: dict[str, int] = {}
-        self._seen: tuple = ()
-        self._declared_seen = False
-
-    def __call__(self, *_: Any) -> None:
-        sim, table = self._sim, self._declared.table_phase
-        key = (sim._solved_contacts, sim.machine.phase.name if sim.machine and sim.machine.phase else "")
-        if key == self._seen:
-            return
-        self._seen = key
-        for contact in sim._solved_contacts:
-            if contact.kind == "planar":
-                self.planar[contact.label] = planar_contact(sim.scene.model, contact)
-        size = problem_size(sim, self._declared.table_pairs if table else None)
-        declared = table is not None and key[1] == table
-        if declared or (not self._declared_seen and size["vars"] > self.size.get("vars", -1)):
-            self.size, self._declared_seen = size, declared
 
 
 def run(
@@ -100,8 +74,10 @@ def run(
     if before is not None and before.checkpoint is not None:
         with open(before.path, "r+b") as file:  # cut off a torn tail
             file.truncate(before.bytes_read)
+        if sim.scene.xml != before.scene_path.read_text():
+            raise InputError(f"resume: {str(before.scene_path)!r} is not the scene that {name!r} builds now")
         sim.restore(before.checkpoint)
-        sim.targets = [t for t in sim.targets if t.time > sim.time - sim.dt / 2]
+        sim.targets = [t for t in sim.targets if t.time > sim.time - sim.dt + 1e-9]
     else:
         sim.scene.save(out / "scene.xml")
     head = {
@@ -111,17 +87,23 @@ def run(
         "seed": seed,
         "solver": solver,
         "world": world,
-        "targets": str(targets) if targets is not None else None,
+        "targets": str(Path(targets).resolve()) if targets is not None else None,
+        "table_phase": chosen.table_phase,
+        "table_pairs": chosen.table_pairs,
     }
     recorder = Recorder(out / "recording", sim, head, resume=before is not None)
-    watch = _Watch(sim, chosen)
-    sim.observers += [recorder, watch]
+    sim.observers.append(recorder)
     failure = _loop(sim, chosen, seconds, last_target, progress)
     recorder.close()
     finished = failure is None and _finished(sim, chosen, last_target)
-    report = make_report(Recording(out), watch.size, watch.planar, finished, failure)
+    report = make_report(Recording(out), finished, failure)
     write_report(report, out / "report.json")
     return report
+
+
+def chosen_parameters(name: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Return all parameters of a scenario, given some of them."""
+    return json.loads(scenario(name)(parameters).p.model_dump_json())
 
 
 def _finished(sim: Simulation, chosen: Scenario, last_target: float) -> bool:

@@ -13,9 +13,6 @@ from interplay.models import mannequin
 from interplay.models.anthropometry import JOINT_SETS, MOTIONS, WIDTHS, Segment, segments
 from interplay.models.base import COLLISION_GROUP, Model, frame_quat, grip, new_spec, patch
 
-GRIP_FORCE, GRIP_TORQUE = 500.0, 25.0
-"""Grip strength of an adult [N], [N·m]."""
-
 _NECK_SHARE = 0.26
 """Part of the head segment's length (vertex to cervicale) that is neck."""
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-import mujoco
 import numpy as np
 
 from interplay.errors import InputError, vector
@@ -13,10 +12,11 @@ from interplay.motion.conditions import all_of, com_over, met, unloaded
 from interplay.motion.machine import Phase
 from interplay.objectives.base import Objective
 from interplay.objectives.com import Com
-from interplay.objectives.frame import quaternion_of, rotation, turned
+from interplay.objectives.frame import quaternion_of
+from interplay.objectives.meet import Meet
 from interplay.objectives.path import PosePath
 from interplay.objectives.pose import Orientation, Point, Pose
-from interplay.objectives.reference import MinimumJerk, Part, Sample
+from interplay.objectives.reference import MinimumJerk, Part
 
 if TYPE_CHECKING:
     from interplay.simulation import Simulation
@@ -74,9 +74,8 @@ def reach(
     """Bring a surface onto another one (aligned, ready for a contact), or its centre to a point; ``via`` is a way-point [m]."""
 
     def objectives(sim: Simulation) -> list[Objective]:
-        approach = Approach(sim, surface, target, seconds, via)
         return [
-            Pose(surface, approach, weight=weight, stiffness=60.0),
+            Meet(surface, target, sim.terms, sim.time, seconds, via=via, weight=weight),
             *_stay(sim, balance),
             *(extra(sim) if extra else ()),
         ]
@@ -171,49 +170,6 @@ def surface_pose(sim: Simulation, surface: str) -> np.ndarray:
     """Return the present pose (7,) of a surface."""
     site = sim.scene.site(surface)
     return np.concatenate([sim.terms.site_xpos[site], quaternion_of(sim.terms.site_xmat[site])])
-
-
-class Approach:
-    """A path by which a surface comes to meet another one, which may itself move; or a point.
-
-    ``stand_off`` keeps the surface at a distance [m] before the other one, along its normal or axis.
-    """
-
-    def __init__(
-        self,
-        sim: Simulation,
-        surface: str,
-        target: str | Sequence[float],
-        seconds: float,
-        via: Sequence[float] | None = None,
-        stand_off: float = 0.0,
-    ):
-        """Begin now, from where the surface is."""
-        self._sim, self._begin, self._seconds, self._stand_off = sim, sim.time, seconds, stand_off
-        self._start = surface_pose(sim, surface)
-        self._planar = sim.scene.model.site_type[sim.scene.site(surface)] == int(mujoco.mjtGeom.mjGEOM_BOX)
-        self._target = sim.scene.site(target) if isinstance(target, str) else vector("target", target, 3)
-        self._via = None if via is None else vector("via", via, 3)
-
-    def goal(self) -> np.ndarray:
-        """Return the pose in which the surfaces meet now, turned as little as possible from the start."""
-        if isinstance(self._target, np.ndarray):
-            return np.concatenate([self._target, self._start[3:]])
-        terms = self._sim.terms
-        axis = terms.site_xmat[self._target].reshape(3, 3)[:, 2]
-        z = rotation(self._start[3:])[:, 2]
-        aim = -axis if self._planar else (axis if z @ axis >= 0 else -axis)
-        about = np.cross(z, aim)
-        sine = float(np.linalg.norm(about))
-        angle = float(np.arctan2(sine, z @ aim))
-        quat = turned(about * (angle / sine) if sine > 1e-9 else np.array([angle, 0.0, 0.0]), self._start[3:])
-        return np.concatenate([terms.site_xpos[self._target] + self._stand_off * axis, quat])
-
-    def at(self, time: float) -> Sample:
-        """Return the sample of the path to the present goal."""
-        goal = self.goal()
-        arch = (0, 0, 0) if self._via is None else self._via - (self._start[:3] + goal[:3]) / 2
-        return PosePath(self._start, goal, self._begin, self._seconds, arch).at(time)
 
 
 def _stay(sim: Simulation, models: Sequence[str]) -> list[Objective]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import mujoco
 import numpy as np
 
 from interplay.scene.surfaces import MAX_GAP
@@ -25,7 +26,7 @@ def met(first: str, second: str, gap: float = 0.004, speed: float = 0.01) -> Con
         terms, scene = sim.terms, sim.scene
         a, b = scene.site(first), scene.site(second)
         between = terms.site_xpos[a] - terms.site_xpos[b]
-        patch = scene.model.site_type[a] == 6
+        patch = scene.model.site_type[a] == int(mujoco.mjtGeom.mjGEOM_BOX)
         apart = (
             abs(float(between @ terms.site_xmat[b].reshape(3, 3)[:, 2])) if patch else float(np.linalg.norm(between))
         )

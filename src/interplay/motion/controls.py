@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import math
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -151,7 +150,3 @@ def read_targets(path: str | Path, controls: dict[str, Control]) -> list[Target]
         except InputError as error:
             raise InputError(f"{where}: {error}") from None
     return sorted(out, key=lambda t: t.time)
-
-
-Listener = Callable[[float, str, np.ndarray], None]
-"""Called with (time, control, value) whenever a control is set: how live input is recorded in the form of a targets file."""

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from interplay.constraints.contact import Contact
 from interplay.errors import InputError, unknown_name
-from interplay.objectives.base import Objective
+from interplay.objectives.base import FADE, Objective
 
 if TYPE_CHECKING:
     from interplay.simulation import Simulation
-
-FADE = 0.4
-"""Seconds over which a phase's objectives hand over to the next one's, and contacts take up or give up their load."""
 
 Condition = Callable[["Simulation"], bool]
 Objectives = Sequence[Objective] | Callable[["Simulation"], Sequence[Objective]]
@@ -51,17 +50,26 @@ class Phase:
 
 @dataclass
 class Entry:
-    """A phase that was entered: when, in which state; enough to enter it again when a run is resumed."""
+    """A phase that was entered: when, in which state, when it was left; enough to enter it again when a run is resumed."""
 
     phase: str
     time: float
     qpos: np.ndarray
     qvel: np.ndarray
+    first: bool
+    left: float = math.inf
     objectives: list[Objective] = field(default_factory=list)
 
     def checkpoint(self) -> dict[str, Any]:
         """Return the entry as plain numbers."""
-        return {"phase": self.phase, "time": self.time, "qpos": self.qpos.tolist(), "qvel": self.qvel.tolist()}
+        return {
+            "phase": self.phase,
+            "time": self.time,
+            "qpos": self.qpos.tolist(),
+            "qvel": self.qvel.tolist(),
+            "first": self.first,
+            "left": None if self.left == math.inf else self.left,
+        }
 
 
 class Machine:
@@ -90,8 +98,8 @@ class Machine:
 
     @property
     def objectives(self) -> list[Objective]:
-        """Objectives of the phase in force and of the one that is handing over."""
-        return [o for entry in self.entries for o in entry.objectives]
+        """Objectives of the phase in force and of those that are handing over; each once."""
+        return list({id(o): o for entry in self.entries for o in entry.objectives}.values())
 
     def elapsed(self, time: float) -> float:
         """Return the seconds since the phase was entered."""
@@ -101,9 +109,11 @@ class Machine:
         """Enter the first phase, or the next one when its condition holds; forget what has handed over."""
         now = sim.time
         if not self.entries:
-            self._enter(sim, self._order[0])
-        while len(self.entries) > 1 and now >= self.entries[1].time + FADE - 1e-9:
-            self.entries.pop(0)
+            self._enter(sim, self._order[0], self._prepare(sim, self.phases[self._order[0]]))
+        over = [e for e in self.entries if now >= e.left + FADE - 1e-9]
+        if over:
+            self.entries = [e for e in self.entries if e not in over]
+            self._share_fades()
         for _ in range(len(self.phases)):  # phases that hold no time pass at once
             phase = self.phase
             if phase is None or self.done or not self._over(sim, phase):
@@ -127,52 +137,79 @@ class Machine:
         return not phase.interactive and (phase.until is None or phase.until(sim))
 
     def _leave(self, sim: Simulation, phase: Phase) -> None:
-        for pair in phase.release:
-            sim.contacts.remove(*((pair,) if isinstance(pair, str) else pair[:2]))
         following = phase.next or self._after(phase.name)
+        # What cannot be made raises before anything is changed.
+        made = self._prepare(sim, self.phases[following]) if following is not None else []
+        for pair in phase.release:
+            sim.contacts.remove(*_names(pair))
         if following is None:
             self.done = True
         else:
-            self._enter(sim, following)
+            self._enter(sim, following, made)
+
+    def _prepare(self, sim: Simulation, phase: Phase) -> list[Contact]:
+        """Return the contacts a phase makes, not yet in force."""
+        fade = FADE if self.entries else 0.0
+        return [
+            sim.contacts.prepare(pair[0], pair[1], **{"fade": fade, **(pair[2] if len(pair) > 2 else {})})
+            for pair in phase.make
+        ]
 
     def _after(self, name: str) -> str | None:
         at = self._order.index(name) + 1
         return self._order[at] if at < len(self._order) else None
 
-    def _enter(self, sim: Simulation, name: str) -> None:
+    def _enter(self, sim: Simulation, name: str, made: list[Contact]) -> None:
         phase, now = self.phases[name], sim.time
-        for pair in phase.make:
-            options = pair[2] if len(pair) > 2 else {}
-            sim.contacts.add(pair[0], pair[1], **{"fade": FADE if self.entries else 0.0, **options})
+        for contact in made:
+            sim.contacts.accept(contact)
         for pair in phase.release:
-            sim.contacts.release(*((pair,) if isinstance(pair, str) else pair[:2]), fade=FADE)
+            sim.contacts.release(*_names(pair), fade=FADE)
         self.visited.append(name)
-        self._activate(sim, Entry(name, now, sim.state.qpos.copy(), sim.state.qvel.copy()))
+        if self.entries:
+            self.entries[-1].left = now
+        self._activate(sim, Entry(name, now, sim.state.qpos.copy(), sim.state.qvel.copy(), first=not self.entries))
 
     def _activate(self, sim: Simulation, entry: Entry) -> None:
         phase = self.phases[entry.phase]
         entry.objectives = list(phase.objectives(sim) if callable(phase.objectives) else phase.objectives)
         for objective in entry.objectives:
             objective.attach(sim.scene)
-            objective.fade = (entry.time, FADE, True) if self.entries else None
-        for old in self.entries:
-            for objective in old.objectives:
-                objective.fade = (entry.time, FADE, False)
-        self.entries = [*self.entries[-1:], entry]
+        self.entries.append(entry)
+        self._share_fades()
+
+    def _share_fades(self) -> None:
+        """Tell each objective when the phases that own it take it up and let it go."""
+        for objective in self.objectives:
+            owners = [e for e in self.entries if any(o is objective for o in e.objectives)]
+            objective.fades = tuple((-math.inf if e.first else e.time, e.left) for e in owners)
 
     def checkpoint(self) -> dict[str, Any]:
         """Return what restores the machine."""
-        return {"entries": [e.checkpoint() for e in self.entries], "visited": self.visited, "done": self.done}
+        return {
+            "entries": [e.checkpoint() for e in self.entries],
+            "visited": self.visited,
+            "done": self.done,
+            "failure": self.failure,
+        }
 
     def restore(self, sim: Simulation, data: dict[str, Any]) -> None:
         """Enter the recorded phases again in their recorded states; contacts and state are restored by the simulation."""
-        self.visited, self.done, self.entries = list(data["visited"]), bool(data["done"]), []
-        first = len(self.visited) > len(data["entries"])
+        self.visited, self.done, self.failure, self.entries = (
+            list(data["visited"]),
+            bool(data["done"]),
+            data["failure"],
+            [],
+        )
         for saved in data["entries"]:
-            entry = Entry(saved["phase"], saved["time"], np.array(saved["qpos"]), np.array(saved["qvel"]))
+            left = math.inf if saved["left"] is None else saved["left"]
+            entry = Entry(
+                saved["phase"], saved["time"], np.array(saved["qpos"]), np.array(saved["qvel"]), saved["first"], left
+            )
             with sim.at(entry.time, entry.qpos, entry.qvel):
                 self._activate(sim, entry)
-            if first:  # it was itself faded in from a phase that is gone
-                for objective in entry.objectives:
-                    objective.fade = (entry.time, FADE, True)
-                first = False
+
+
+def _names(pair: Any) -> tuple[str, ...]:
+    """Return the surfaces of a pair, or the single one."""
+    return (pair,) if isinstance(pair, str) else tuple(pair[:2])

@@ -8,9 +8,12 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from interplay.constraints.contact import smooth
-from interplay.errors import number
+from interplay.errors import InputError, number
 from interplay.scene.kinematics import Kinematics
 from interplay.scene.scene import Scene
+
+FADE = 0.4
+"""Seconds over which a phase's objectives hand over to the next one's, and contacts take up or give up their load."""
 
 _ids = itertools.count()
 
@@ -53,7 +56,8 @@ class Objective:
             np.inf if max_speed is None or max_speed == np.inf else number(f"{kind} max_speed", max_speed, 1e-6)
         )
         self.name = name or f"{kind.lower()}{next(_ids)}"
-        self.fade: tuple[float, float, bool] | None = None
+        self.fades: tuple[tuple[float, float], ...] = ()
+        """Times at which phases that own this objective take it up and let it go; none: always in force."""
         self._bound: Scene | None = None
 
     def bind(self, scene: Scene) -> None:
@@ -65,18 +69,21 @@ class Objective:
         raise TypeError(f"{type(self).__name__} does not define feature()")
 
     def attach(self, scene: Scene) -> None:
-        """Bind to a scene if not bound to it yet."""
-        if self._bound is not scene:
+        """Bind to a scene; an objective belongs to one simulation."""
+        if self._bound is None:
             self.bind(scene)
             self._bound = scene
+        elif self._bound is not scene:
+            raise InputError(
+                f"the objective {self.name!r} belongs to another simulation: make a new one for this scene"
+            )
 
     def level(self, time: float) -> float:
-        """Return the part of the weight in force at a time: phases fade their objectives in and out."""
-        if self.fade is None:
+        """Return the part of the weight in force at a time: phases hand their objectives over smoothly."""
+        if not self.fades:
             return 1.0
-        begin, seconds, rising = self.fade
-        s = smooth((time - begin) / seconds) if seconds > 0 else 1.0
-        return s if rising else 1.0 - s
+        total = sum(smooth((time - rise) / FADE) * (1.0 - smooth((time - fall) / FADE)) for rise, fall in self.fades)
+        return min(total, 1.0)
 
     def pull(self, error: np.ndarray) -> np.ndarray:
         """Return k(x − x_ref), limited so that the feature approaches no faster than ``max_speed``."""

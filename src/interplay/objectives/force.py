@@ -13,12 +13,12 @@ from interplay.scene.scene import Scene
 
 
 class ContactForce(Objective):
-    """Cost w‖f − f_ref‖² [1/N²] on the force (3,) of a contact, ON its first surface, in the axes of the contact frame (z: normal)."""
+    """Cost w‖f − f_ref‖² [1/N²] on the force (3,) ON a surface by its contact, in contact axes (z: into the surface)."""
 
     def __init__(
         self, surface: str, reference: Any = (0.0, 0.0, 0.0), *, weight: float = 1e-4, name: str | None = None
     ):
-        """Take the first surface of the contact and the wanted force; it counts only while that surface is in contact."""
+        """Take the surface and the wanted force; it counts only while that surface is in contact."""
         super().__init__(weight, 0.0, name=name)
         self.surface = surface
         self.reference: Reference = as_reference("ContactForce", reference, 3)

@@ -9,7 +9,7 @@ import numpy as np
 from interplay.errors import InputError, quaternion, vector
 from interplay.objectives.base import Feature, Objective
 from interplay.objectives.frame import Frame, log, quaternion_of, rotation
-from interplay.objectives.reference import Constant, Reference, as_reference
+from interplay.objectives.reference import Constant, Reference, Sample, as_reference
 from interplay.scene.kinematics import Kinematics
 from interplay.scene.scene import Scene
 
@@ -68,10 +68,14 @@ class _Placement(Objective):
         """Return what separates a position and rotation from a value, in tangent space."""
         raise TypeError("a placement defines difference()")
 
+    def sample(self, terms: Kinematics, time: float) -> Sample:
+        """Return the reference at a time; a subclass may let it depend on the state."""
+        return self.reference.at(time)
+
     def feature(self, terms: Kinematics, time: float) -> Feature:
         """Return error, velocity, Jacobian and bias, world axes."""
         p, R = self.frame.pose(terms)
-        value, velocity, acceleration = self.reference.at(time)
+        value, velocity, acceleration = self.sample(terms, time)
         v, a = terms.motion(self.frame.body, p)
         jacobian = terms.jacobian(self.frame.body, p, self.dofs)
         return Feature(

@@ -20,11 +20,26 @@ PENALTY, COST_SCALE = 1.0, 1e-3
 """Weight of the squared slack of the first kind (each later kind weighs ten times more), and of the program's own cost.
 
 Only their ratio matters; scaling the cost down instead of the penalty up keeps the multipliers small, which an interior
-point method would otherwise take for a sign of infeasibility.
+point method would otherwise take for a sign of infeasibility. Costs above ``LARGE_COST`` are scaled down further: no
+weight buys a violation.
 """
+
+LARGE_COST = 300.0
+
+CAPS = {"force": np.inf, "collision": 100.0, "limit": 200.0, "torque": 200.0, "slip": np.inf}
+"""How far a kind gives way [m/s², rad/s², N·m] before the next one does; what even that does not solve is solved without caps."""
 
 THRESHOLD = 1e-4
 """Slack above which a row counts as relaxed."""
+
+
+class Slack(NamedTuple):
+    """A row that may give way: 'A', 'G' or 'x', its index, the weight of its squared slack and how far it may go."""
+
+    block: str
+    index: int
+    weight: float
+    cap: float
 
 
 class Relaxed(NamedTuple):
@@ -36,22 +51,26 @@ class Relaxed(NamedTuple):
 
 def relax(qp: QP, kinds: dict[str, list[tuple[str, int]]], solver: QPSolver) -> Relaxed | None:
     """Solve with slack on more and more kinds of rows; ``kinds`` maps a kind to its rows (block, index). None: nothing helped."""
-    qp = _uncross(qp)._replace(P=COST_SCALE * qp.P, c=COST_SCALE * qp.c)
-    rows: list[tuple[str, int, float]] = []
+    scale = COST_SCALE * min(1.0, LARGE_COST / max(float(qp.P.diagonal().max(initial=0.0)), 1e-9))
+    qp = _uncross(qp)._replace(P=scale * qp.P, c=scale * qp.c)
+    rows: list[Slack] = []
     for level, kind in enumerate(ORDER):
-        if not kinds.get(kind):
-            continue
-        rows += [(block, index, PENALTY * 10.0**level) for block, index in kinds[kind]]
-        elastic = _elastic(qp, rows)
-        solution = solver.solve(elastic)
-        n = len(qp.c)
-        if solution.solved:
-            slack = solution.x[n:]
-            gave = [
-                (block, index, float(s)) for (block, index, _), s in zip(rows, slack, strict=True) if abs(s) > THRESHOLD
-            ]
-            return Relaxed(solution._replace(x=solution.x[:n]), gave)
-    return None
+        if kinds.get(kind):
+            rows += [Slack(block, index, PENALTY * 10.0**level, CAPS[kind]) for block, index in kinds[kind]]
+            found = _try(qp, rows, solver)
+            if found is not None:
+                return found
+    return _try(qp, [row._replace(cap=np.inf) for row in rows], solver)
+
+
+def _try(qp: QP, rows: list[Slack], solver: QPSolver) -> Relaxed | None:
+    """Solve with slack on the given rows."""
+    n = len(qp.c)
+    solution = solver.solve(_elastic(qp, rows))
+    if not solution.solved:
+        return None
+    gave = [(row.block, row.index, float(s)) for row, s in zip(rows, solution.x[n:], strict=True) if abs(s) > THRESHOLD]
+    return Relaxed(solution._replace(x=solution.x[:n]), gave)
 
 
 def _uncross(qp: QP) -> QP:
@@ -63,10 +82,10 @@ def _uncross(qp: QP) -> QP:
     return qp._replace(x_l=np.where(crossed, middle, qp.x_l), x_u=np.where(crossed, middle, qp.x_u))
 
 
-def _elastic(qp: QP, rows: list[tuple[str, int, float]]) -> QP:
+def _elastic(qp: QP, rows: list[Slack]) -> QP:
     """Return the program with one slack variable for each given row; relaxed bounds become rows."""
     n, k = len(qp.c), len(rows)
-    which = {block: [(j, index) for j, (b, index, _) in enumerate(rows) if b == block] for block in "AGx"}
+    which = {block: [(j, index) for j, (b, index, *_) in enumerate(rows) if b == block] for block in "AGx"}
 
     def slack_columns(block: str, count: int, at: dict[int, int] | None = None) -> sparse.csc_matrix:
         entries = [(at[i] if at else i, j) for j, i in which[block]]
@@ -76,13 +95,14 @@ def _elastic(qp: QP, rows: list[tuple[str, int, float]]) -> QP:
     bounded = [i for _, i in which["x"]]
     place = {i: row for row, i in enumerate(bounded)}
     pick = sparse.csc_matrix((np.ones(len(bounded)), (range(len(bounded)), bounded)), shape=(len(bounded), n))
-    x_l, x_u = np.concatenate([qp.x_l, np.full(k, -np.inf)]), np.concatenate([qp.x_u, np.full(k, np.inf)])
+    caps = np.array([row.cap for row in rows])
+    x_l, x_u = np.concatenate([qp.x_l, -caps]), np.concatenate([qp.x_u, caps])
     x_l[bounded], x_u[bounded] = -np.inf, np.inf
     G = sparse.bmat(
         [[qp.G, slack_columns("G", len(qp.h_l))], [pick, slack_columns("x", len(bounded), place)]], format="csc"
     )
     A = sparse.hstack([qp.A, slack_columns("A", len(qp.b))], format="csc")
-    P = sparse.block_diag([qp.P, sparse.diags([w for _, _, w in rows])], format="csc")
+    P = sparse.block_diag([qp.P, sparse.diags([row.weight for row in rows])], format="csc")
     return QP(
         sparse.csc_matrix(P),
         np.concatenate([qp.c, np.zeros(k)]),

@@ -98,9 +98,7 @@ class Box(base.Scenario):
         def hands(offset: float, seconds: float) -> Sequence[ip.Objective]:
             """Bring both palms to the box's sides, at a distance from them [m]."""
             return [
-                ip.Pose(
-                    palm, ip.blocks.Approach(sim, palm, side, seconds, stand_off=offset), weight=80.0, stiffness=60.0
-                )
+                ip.Meet(palm, side, sim.terms, sim.time, seconds, stand_off=offset, weight=80.0)
                 for palm, side in _PALMS
             ]
 

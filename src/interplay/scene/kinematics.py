@@ -54,8 +54,6 @@ class Kinematics:
             setattr(self, field, getattr(d, field))
         self.root = m.body_rootid.astype(np.int64)
         self.parent = m.body_parentid.astype(np.int64)
-        self.tree_of_dof = m.dof_treeid.astype(np.int64)
-        self.tree_of_body = m.body_treeid.astype(np.int64)
         self.bias_acc = np.zeros((m.nbody, 6))
         self._dofadr, self._dofnum = m.body_dofadr.astype(np.int64), m.body_dofnum.astype(np.int64)
         self._dof_parent = m.dof_parentid.astype(np.int64)

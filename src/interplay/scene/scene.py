@@ -46,6 +46,7 @@ class Scene:
         self._model: mujoco.MjModel | None = None
         self._xml = ""
         self._qpos: np.ndarray | None = None
+        self._posed: dict[str, np.ndarray] = {}
 
     # -- composition ---------------------------------------------------------------------------------------------------
 
@@ -86,10 +87,15 @@ class Scene:
         )
         spec = model.build()
         joints, known = dict(model.posture), [joint.name for joint in spec.joints]
+        ranges = {j.name: j.range for j in spec.joints}
         for joint, value in (posture or {}).items():
             if joint not in known:
                 raise unknown_name(f"joint of {name!r}", joint, known)
-            joints[joint] = number(f"posture of {name}/{joint}", value)
+            low, high = ranges[joint]
+            limits = (low, high) if low < high else ()
+            joints[joint] = number(f"posture of {name}/{joint}", value, *limits)
+        if self._qpos is not None:  # what was posed so far stays
+            self._posed = {self.model.joint(j).name: self._joint_values(j).copy() for j in range(self.model.njnt)}
         self._placed[name] = (model, place, turn)
         self._roots[name] = spec.worldbody.first_body().name
         self._postures[name] = joints
@@ -146,12 +152,17 @@ class Scene:
                 "equality constraints, tendons and frictionloss are not part of the equation of motion: remove them from the model"
             )
 
+    @property
+    def xml(self) -> str:
+        """The scene as MJCF: the text the model is compiled from."""
+        _ = self.model
+        return self._xml
+
     def save(self, path: str | Path) -> Path:
         """Write the scene as MJCF and return its path."""
-        _ = self.model
         path = Path(path)
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(self._xml)
+        path.write_text(self.xml)
         return path
 
     # -- names ---------------------------------------------------------------------------------------------------------
@@ -230,7 +241,23 @@ class Scene:
                 for joint, value in joints.items():
                     q[m.jnt_qposadr[self.joint(f"{name}/{joint}")]] = value
             self._qpos = q
+            for name, values in self._posed.items():
+                self._joint_values(self.joint(name))[:] = values
         return q.copy()
+
+    def _joint_values(self, joint: int) -> np.ndarray:
+        """Return the part of the initial configuration that belongs to a joint, to read or write."""
+        m, q = self.model, self._qpos
+        start = int(m.jnt_qposadr[joint])
+        width = {int(mujoco.mjtJoint.mjJNT_FREE): 7, int(mujoco.mjtJoint.mjJNT_BALL): 4}.get(int(m.jnt_type[joint]), 1)
+        return q[start : start + width] if q is not None else np.zeros(0)
+
+    def snapshot(self) -> Scene:
+        """Return a copy with a model of its own, as a simulation keeps it: changing a mass there changes no other."""
+        model, qpos = copy.copy(self.model), self.qpos
+        twin = copy.copy(self)
+        twin._model, twin._qpos = model, qpos
+        return twin
 
     def pose(self, name: str, joints: Mapping[str, float]) -> Scene:
         """Set joint values [rad, m] of a placed model's initial posture."""

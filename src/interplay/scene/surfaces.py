@@ -11,7 +11,7 @@ from scipy.spatial import ConvexHull
 
 from interplay.errors import ContactError
 
-MAX_GAP, MAX_TILT, MAX_GRIP_OFFSET, MAX_GRIP_TILT = 0.02, 0.2, 0.05, 0.5
+MAX_GAP, MAX_TILT, MAX_GRIP_OFFSET, MAX_GRIP_TILT = 0.01, 0.2, 0.02, 0.35
 """How far apart surfaces may be when a contact is made: patches [m], [rad]; grips [m], [rad]."""
 
 MIN_HALF = 0.002

@@ -1,0 +1,74 @@
+"""Meet: a surface comes onto another one, which may itself move, ready for a contact."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import mujoco
+import numpy as np
+
+from interplay.errors import number, unknown_name, vector
+from interplay.objectives.frame import quaternion_of, rotation, turned
+from interplay.objectives.path import PosePath
+from interplay.objectives.pose import Pose
+from interplay.objectives.reference import Sample
+from interplay.scene.kinematics import Kinematics
+from interplay.scene.scene import Scene
+
+
+class Meet(Pose):
+    """Pose of a surface on its way to another surface (patches face to face, grips along their axes), or to a point.
+
+    It starts where the surface is in ``terms`` and arrives after some seconds, turned as little as possible. ``via`` is a
+    way-point [m]; ``stand_off`` keeps a distance [m] before the target, along its normal or axis.
+    """
+
+    def __init__(
+        self,
+        surface: str,
+        target: str | Sequence[float],
+        terms: Kinematics,
+        begin: float,
+        seconds: float,
+        *,
+        via: Sequence[float] | None = None,
+        stand_off: float = 0.0,
+        weight: float = 100.0,
+        stiffness: float = 60.0,
+        name: str | None = None,
+    ):
+        """Take both surfaces (or a point (3,)), the present terms, the time it begins and its duration [s]."""
+        super().__init__(surface, weight=weight, stiffness=stiffness, name=name)
+        self._goal, self._begin = target if isinstance(target, str) else vector("target", target, 3), begin
+        self._seconds, self._stand_off = number("seconds", seconds, 1e-3), number("stand_off", stand_off)
+        self._via = None if via is None else vector("via", via, 3)
+        m = terms.model
+        site = mujoco.mj_name2id(m, mujoco.mjtObj.mjOBJ_SITE, surface) if isinstance(surface, str) else -1
+        if site < 0:
+            raise unknown_name("surface", surface, [m.site(k).name for k in range(m.nsite)])
+        self._start = np.concatenate([terms.site_xpos[site], quaternion_of(terms.site_xmat[site])])
+        self._planar = m.site_type[site] == int(mujoco.mjtGeom.mjGEOM_BOX)
+
+    def bind(self, scene: Scene) -> None:
+        """Find both surfaces."""
+        super().bind(scene)
+        self._target = scene.site(self._goal) if isinstance(self._goal, str) else -1
+
+    def goal(self, terms: Kinematics) -> np.ndarray:
+        """Return the pose (7,) in which the surfaces meet."""
+        if self._target < 0:
+            return np.concatenate([self._goal, self._start[3:]])
+        axis = terms.site_xmat[self._target].reshape(3, 3)[:, 2]
+        z = rotation(self._start[3:])[:, 2]
+        aim = -axis if self._planar else (axis if z @ axis >= 0 else -axis)
+        about = np.cross(z, aim)
+        sine = float(np.linalg.norm(about))
+        angle = float(np.arctan2(sine, z @ aim))
+        quat = turned(about * (angle / sine) if sine > 1e-9 else np.array([angle, 0.0, 0.0]), self._start[3:])
+        return np.concatenate([terms.site_xpos[self._target] + self._stand_off * axis, quat])
+
+    def sample(self, terms: Kinematics, time: float) -> Sample:
+        """Return the sample of the path to where the surfaces meet at the given state."""
+        goal = self.goal(terms)
+        arch = (0, 0, 0) if self._via is None else self._via - (self._start[:3] + goal[:3]) / 2
+        return PosePath(self._start, goal, self._begin, self._seconds, arch).at(time)
