@@ -43,6 +43,7 @@ def test_run_writes_what_it_promises(folder):
         "timing",
         "size",
         "certificate",
+        "conflicts",
     }
     assert set(report["timing"]) == {"median_ms", "p99_ms", "max_ms", "model_ms", "assemble_ms", "solve_ms"}
 
@@ -103,7 +104,7 @@ def test_bad_input_ends_with_2_and_one_line(arguments, words, tmp_path):
 
 
 def test_a_run_that_fails_ends_with_1(tmp_path):
-    """At 0.1 s a step the door is not brought to rest within its phase."""
+    """A heavy door is not brought to its angle within the time of its phase."""
     done = interplay("run", "door", "--out", tmp_path, "--dt", "0.02", "--set", "mass=80", "--set", "open=0.8")
     report = json.loads((tmp_path / "report.json").read_text())
     assert report["failure"]

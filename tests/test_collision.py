@@ -135,6 +135,24 @@ def test_direction_is_kept_when_touching():
     assert np.isfinite(found[0].bound)
 
 
+def test_touching_a_plane_far_from_its_centre_parts_upward():
+    scene = ip.Scene().add(ip.Ball(0.1, 1.0), "ball", pos=(5, 0, 0)).add(ip.Box((0.2, 0.2, 0.2)), "box", pos=(7, 3, 0))
+    sim = ip.Simulation(scene)
+    for name in ("ball", "box"):
+        sim.collisions.add(name, "ground", influence=0.05, security=0.002)
+    rows = CollisionRows(sim.terms, sim.collisions.pairs)
+    found, _ = rows.update(sim.terms, 0.005, {}, set())
+    assert len(found) == 2
+    for row in found:
+        assert_allclose(np.abs(row.u), [0, 0, 1], atol=1e-6)
+
+
+def test_memory_belongs_to_shapes_not_to_places_in_a_list():
+    sim = balls(gap=0.05)
+    sim.step()
+    assert [key for key in sim.state.memory.pairs] == [(p.geom1, p.geom2) for p in sim.collisions.pairs]
+
+
 def test_pairs_in_contact_do_not_avoid_each_other():
     scene = ip.Scene().add(ip.Box((0.2, 0.2, 0.2)), "a").add(ip.Box((0.2, 0.2, 0.2)), "b", pos=(0, 0, 0.2))
     sim = ip.Simulation(scene)

@@ -1,6 +1,7 @@
 """Bad input: each a clear error of ours that says what is wrong; never a traceback of something else, never accepted."""
 
 import math
+import tempfile
 
 import numpy as np
 import pytest
@@ -130,6 +131,12 @@ case("run-nan", lambda: sim().run(NAN), "seconds")
 case("objective-type", lambda: setattr(sim(), "objectives", ["stand still"]), "objectives")
 
 
+def export_somewhere(path):
+    with tempfile.TemporaryDirectory() as folder:
+        run("stand", folder, seconds=0.1)
+        export(folder, path)
+
+
 def with_objective(objective):
     s = sim()
     s.objectives = [objective()]
@@ -177,6 +184,34 @@ case(
 case("force-surface", lambda: with_objective(lambda: ip.ContactForce("bob/left_soul")), "left_sole")
 case("gaze-axis", lambda: ip.Gaze("bob/head", (1, 0, 1), axis=(0, 1)), "axis")
 case("jerk", lambda: ip.MinimumJerk(0, 1, 0, 0), "seconds")
+
+case(
+    "com-wall",
+    lambda: setattr(ip.Simulation(scene().add(ip.Wall(), "w", pos=(9, 0))), "objectives", [ip.Com("w")]),
+    "move",
+)
+case("gaze-fixed", lambda: with_objective(lambda: ip.Gaze("ground", (1, 0, 1))), "fixed")
+case("gaze-zero", lambda: ip.Gaze("bob/head", (1, 0, 1), axis=(0, 0, 0)), "axis")
+case("com-scalar-function", lambda: with_objective(lambda: ip.Com("bob", reference=lambda t: 0.5)), "3")
+case("com-nan-function", lambda: with_objective(lambda: ip.Com("bob", reference=lambda t: [NAN, 0, 0])), "finite")
+case("com-raising-function", lambda: with_objective(lambda: ip.Com("bob", reference=lambda t: 1 / 0)), "sampled")
+case(
+    "pose-minimum-jerk",
+    lambda: with_objective(lambda: ip.Pose("box", ip.MinimumJerk(np.ones(7), np.ones(7), 0, 1))),
+    "velocity",
+)
+case("com-control", lambda: with_objective(lambda: ip.Com("bob", reference=ip.Control("c", "scalar", [0.0]))), "3")
+case("meet-surface", lambda: ip.Meet("bob/left_plam", "box/left", sim().terms, 0.0, 1.0), "left_palm")
+case("mass-world", lambda: sim().set_mass("world", 5.0), "fixed")
+case("not-a-scene", lambda: ip.Simulation("scene"), "scene")
+case(
+    "posture-range",
+    lambda: ip.Scene().add(ip.Humanoid(), "bob", posture={"left_knee_flexion": 9.0}),
+    "left_knee_flexion",
+)
+case("control-order", lambda: ip.Control("c", "scalar", [0.0], [1.0], [0.0]), "low")
+case("control-speed", lambda: ip.Control("c", "scalar", [0.0], max_speed=0), "max_speed")
+case("export-where", lambda: export_somewhere("/proc/nothing/x.npz"), "cannot write")
 
 # machine and controls
 case("machine-empty", lambda: ip.Machine([]), "phase")

@@ -148,3 +148,11 @@ def test_reach_puts_hands_and_keeps_feet():
         assert m.jnt_range[joint, 0] <= q[m.jnt_qposadr[joint]] <= m.jnt_range[joint, 1]
     com = terms.subtree_com[scene.body("alice")]
     assert abs(com[1] - before[1] + 0.08) < 0.15
+
+
+def test_what_was_posed_stays_when_more_is_added():
+    scene = ip.Scene().add(ip.Humanoid(), "bob").pose("bob", {"left_elbow_flexion": 1.1}).move("bob", (0.3, 0.1, 0.9))
+    scene.add(ip.Ball(), "ball", pos=(3, 0))
+    m = scene.model
+    assert scene.qpos[m.jnt_qposadr[scene.joint("bob/left_elbow_flexion")]] == pytest.approx(1.1)
+    assert_allclose(scene.qpos[:3], [0.3, 0.1, 0.9])

@@ -105,6 +105,42 @@ def test_phases_own_their_objectives_and_time_out():
     assert sim.machine.visited == ["one", "two"]
 
 
+def test_an_objective_shared_by_phases_keeps_its_weight_and_short_phases_do_not_jump():
+    sim = walker()
+    shared, other = ip.Com("ann"), ip.Com("ann", axes="z", weight=1.0)
+    sim.machine = ip.Machine(
+        [
+            ip.Phase("a", [shared], seconds=0.5),
+            ip.Phase("b", [shared, other], seconds=0.1),
+            ip.Phase("c", [shared], seconds=1.0),
+        ]
+    )
+    levels, others = [], []
+    for _ in range(300):
+        sim.step()
+        assert sum(o is shared for o in sim.controller.demands().objectives) == 1
+        levels.append(shared.level(sim.time))
+        others.append(other.level(sim.time))
+    assert min(levels) > 0.999
+    assert 0 < max(others) < 1
+    assert np.abs(np.diff(others)).max() < 0.05
+
+
+def test_a_contact_that_cannot_be_made_leaves_everything_as_it_was():
+    sim = walker()
+    sim.objectives += [ip.Com("ann")]
+    sim.machine = ip.Machine(
+        [
+            ip.Phase("wait", seconds=0.1, release=["ann/left_sole"]),
+            ip.Phase("grab", make=[("ann/left_palm", ip.GROUND)]),
+        ]
+    )
+    for _ in range(2):
+        with pytest.raises(ip.ContactError, match="left_palm"):
+            sim.run(2.0)
+        assert len(sim.contacts) == 2
+
+
 def test_machine_follows_next():
     sim = walker()
     sim.machine = ip.Machine(

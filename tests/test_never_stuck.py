@@ -105,13 +105,41 @@ def test_conflicts_name_the_culprit():
         v[m.jnt_dofadr[sim.scene.joint(joint)]] = speed
         return sim.controller.explain(sim.state.with_(qvel=v))
 
-    elbow = moving("ann/left_elbow_flexion", 40.0)
+    elbow = moving("ann/left_elbow_flexion", 20.0)
     assert {c.kind for c in elbow} == {"limit"}
     assert "ann/left_elbow_flexion" in {c.name for c in elbow}
     knee = moving("ann/left_knee_flexion", 3.0)
     assert "torque" in {c.kind for c in knee}
     assert any(c.name.startswith("ann/left_") and c.unit == "N·m" and c.amount > 1 for c in knee)
     assert sim.controller.explain(sim.state) == ()
+
+
+@pytest.mark.parametrize("weight", [1e4, 1e6])
+def test_a_lasting_conflict_stays_finite(weight):
+    """A hand pulled into a block by a weight that overrides balance: she falls, feet slip, and nothing is thrown."""
+    scene = ip.Scene().add(ip.Humanoid(1.7), "ann").add(ip.Platform((0.3, 0.6, 0.9)), "block", pos=(0.62, 0))
+    sim = ip.Simulation(scene)
+    for side in ("left", "right"):
+        sim.contacts.add(f"ann/{side}_sole", ip.GROUND)
+    sim.collisions.add("block", "ann/right_hand", influence=0.08, security=0.02)
+    pull = ip.Point("ann/right_palm", (2.0, 0.0, 0.5), weight=weight, max_speed=3.0)
+    sim.objectives += [ip.Posture("ann"), ip.Com("ann"), pull]
+    fallbacks = 0
+    for _ in range(400):
+        solution = sim.step()
+        fallbacks += solution.fallback
+        assert bool(solution.conflicts) == solution.fallback
+    assert fallbacks > 0
+    assert np.abs(sim.state.qvel).max() < 60.0
+
+
+def test_conflicts_are_known_before_the_first_step():
+    scene = ip.Scene().add(ip.Box((0.2, 0.2, 0.2)), "a").add(ip.Box((0.2, 0.2, 0.2)), "b", pos=(0.15, 0, 0))
+    sim = ip.Simulation(scene)
+    for name in ("a", "b"):
+        sim.contacts.add(f"{name}/bottom", ip.GROUND)
+    sim.collisions.add("a", "b", influence=0.2, security=0.05)
+    assert [c.kind for c in sim.explain()] == ["collision"]
 
 
 def test_order_of_giving_way():

@@ -104,13 +104,55 @@ def test_bias_against_central_differences(scene, name, seed):
 
 
 def test_gaze_turns_the_axis_onto_the_target(scene):
-    objective, terms = ip.Gaze("alice/head", (2.0, 1.0, 1.2)), scene.kinematics()
-    objective.attach(scene)
-    x = objective.feature(terms, 0.0)
+    terms, head = scene.kinematics(), scene.body("alice/head")
+    p, axis = terms.xpos[head].copy(), terms.xmat[head].reshape(3, 3)[:, 0].copy()
+    for target in (np.array([2.0, 1.0, 1.2]), p - 3 * axis, p + 2 * axis):
+        objective = ip.Gaze("alice/head", target)
+        objective.attach(scene)
+        sight = (target - p) / np.linalg.norm(target - p)
+        assert_allclose(
+            np.linalg.norm(objective.feature(terms, 0.0).error), np.arccos(np.clip(axis @ sight, -1, 1)), atol=1e-6
+        )
+
+
+def test_gaze_jacobian_against_central_differences(scene):
+    """Where the axis points at a far target the derivative of the error is the angular velocity across the line of sight."""
+    m, terms = scene.model, scene.kinematics()
     head = scene.body("alice/head")
-    axis, sight = terms.xmat[head].reshape(3, 3)[:, 0], np.array([2.0, 1.0, 1.2]) - terms.xpos[head]
-    angle = np.arccos(axis @ sight / np.linalg.norm(sight))
-    assert_allclose(np.linalg.norm(x.error), np.sin(angle), atol=1e-9)
+    target = terms.xpos[head] + 1e6 * terms.xmat[head].reshape(3, 3)[:, 0]
+    objective = ip.Gaze("alice/head", target)
+    objective.attach(scene)
+    q, rng, h = scene.qpos, np.random.default_rng(0), 1e-5
+    x = feature(objective, terms, q, np.zeros(m.nv))
+    for _ in range(4):
+        direction = rng.normal(size=m.nv)
+        ends = []
+        for s in (h, -h):
+            moved = q.copy()
+            mujoco.mj_integratePos(m, moved, direction, s)
+            ends.append(feature(objective, terms, moved, np.zeros(m.nv)).error)
+        assert_allclose(x.jacobian @ direction[objective.dofs], (ends[0] - ends[1]) / (2 * h), atol=1e-4)
+
+
+def test_functions_of_time_are_differentiated_in_tangent_space(scene):
+    """A pose given as a plain function: its velocity is a twist, so a frame that follows it has no velocity error."""
+    spin, speed = 0.7, np.array([0.1, -0.2, 0.3])
+
+    def path(t):
+        return np.concatenate([speed * t, [np.cos(spin * t / 2), 0, 0, np.sin(spin * t / 2)]])
+
+    for kind, value, rate in (
+        (ip.Pose, path, np.concatenate([speed, [0, 0, spin]])),
+        (ip.Orientation, lambda t: path(t)[3:], np.array([0, 0, spin])),
+        (ip.Point, lambda t: path(t)[:3], speed),
+    ):
+        objective = kind("box", value)
+        objective.attach(scene)
+        assert_allclose(objective.reference.at(0.4).velocity, rate, atol=1e-6)
+        assert_allclose(objective.reference.at(0.4).acceleration, np.zeros(len(rate)), atol=1e-5)
+    given = ip.Com("alice", reference=lambda t: (np.zeros(3), np.ones(3), 2 * np.ones(3)))
+    given.attach(scene)
+    assert_allclose(given.reference.at(0.0).acceleration, 2.0)
 
 
 def test_desired_acceleration_is_equation_33(scene):
@@ -147,6 +189,8 @@ def test_fades_and_feed_forward():
         assert_allclose(path.at(t).acceleration, (after - 2 * now + before) / h**2, atol=1e-3)
     objective = ip.Com("alice")
     objective.fades = ((1.0, 9.0),)
+    assert objective.level(9.2) < 1
+    assert objective.level(10.0) == 0.0
     assert objective.level(0.9) == 0.0
     assert 0 < objective.level(1.2) < 1
     assert objective.level(2.0) == 1.0

@@ -11,6 +11,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import interplay as ip
+from interplay.io.certificate import certify
 from interplay.io.export import export
 from interplay.io.recording import Recorder, Recording, _pack, _unpack
 from interplay.io.run import run
@@ -186,3 +187,70 @@ def test_exported_record_has_the_documented_arrays(finished):
         assert data["contact_active"].dtype == bool
         assert ["alice/left_sole", "world"] in data["contact_names"].tolist()
         assert "lift" in data["phase"]
+
+
+def test_pushes_and_forces_survive_a_resume():
+    def fresh():
+        sim = ip.Simulation(ip.Scene().add(ip.Box(mass=5.0), "box"))
+        sim.contacts.add("box/bottom", ip.GROUND)
+        return sim
+
+    whole = fresh()
+    whole.push("box", (20.0, 0, 0), 0.5)
+    whole.run(0.2)
+    twin = fresh()
+    twin.restore(whole.checkpoint())
+    assert_allclose(twin.force("box/bottom"), whole.force("box/bottom"))
+    assert twin.force("box/bottom")[2] > 40
+    for sim in (whole, twin):
+        sim.contacts.remove("box/bottom")
+        sim.run(0.1)
+    assert_allclose(twin.state.qvel, whole.state.qvel, atol=1e-9)
+    assert whole.state.qvel[0] == pytest.approx(0.4, rel=1e-3)
+
+
+def test_one_patch_on_two_supports_has_two_columns(tmp_path):
+    """A box across two platforms: both contacts are recorded, and the record obeys the equation of motion."""
+    scene = (
+        ip.Scene()
+        .add(ip.Platform((0.5, 0.5, 0.3)), "p", pos=(-0.3, 0))
+        .add(ip.Platform((0.5, 0.5, 0.3)), "q", pos=(0.3, 0))
+    )
+    scene.add(ip.Box((0.8, 0.3, 0.2), 6.0), "box", pos=(0, 0, 0.3))
+    sim = ip.Simulation(scene)
+    sim.contacts.add("box/bottom", "p/top")
+    sim.contacts.add("box/bottom", "q/top")
+    scene.save(tmp_path / "scene.xml")
+    recorder = Recorder(tmp_path / "recording", sim, {"scenario": "two", "dt": 0.005, "parameters": {}})
+    sim.observers.append(recorder)
+    sim.run(0.2)
+    recorder.close()
+    certificate = certify(Recording(tmp_path))
+    assert certificate["eom_residual"] < 1e-9
+    assert certificate["friction_violation"] < 1e-6
+    export(tmp_path, tmp_path / "run.npz")
+    with np.load(tmp_path / "run.npz") as data:
+        assert data["contact_names"].tolist() == [["box/bottom", "world"]] * 2
+        assert data["contact_wrench"][-1, :, 2].sum() == pytest.approx(6 * 9.81, rel=1e-6)
+
+
+def test_resuming_a_finished_run_keeps_its_report(tmp_path):
+    first = run("door", tmp_path, seconds=5.0)
+    again = run("door", tmp_path, seconds=5.0, resume=True)
+    assert again["size"] == first["size"]
+    assert again["certificate"] == first["certificate"]
+    with pytest.raises(ip.InputError, match="cannot change"):
+        run("door", tmp_path, seconds=6.0, resume=True, dt=0.01)
+    with pytest.raises(ip.InputError, match="cannot change"):
+        run("door", tmp_path, seconds=6.0, resume=True, parameters={"mass": 30.0})
+
+
+def test_live_input_is_recorded_as_a_targets_file(tmp_path):
+    (tmp_path / "in.csv").write_text("0.3, com, 0.05, 0.02, 0.8\n0.996, com, 0.05, -0.02, 0.8\n")
+    run("stand", tmp_path / "a", seconds=1.0, targets=tmp_path / "in.csv")
+    run("stand", tmp_path / "a", seconds=2.0, targets=tmp_path / "in.csv", resume=True)
+    export(tmp_path / "a", tmp_path / "out.csv")
+    rows = (tmp_path / "out.csv").read_text().splitlines()
+    assert [row.split(",")[0] for row in rows] == ["time", "0.3", "1"]
+    run("stand", tmp_path / "b", seconds=2.0, targets=tmp_path / "out.csv")
+    assert_allclose(Recording(tmp_path / "b")["qpos"], Recording(tmp_path / "a")["qpos"], atol=1e-7)

@@ -1,6 +1,7 @@
 """Interplay: physics-based animation of characters that touch, carry, push, climb on, dodge and help each other."""
 
 import interplay.headless  # noqa: F401 - must come before MuJoCo
+from interplay.control.state import State, load_state
 from interplay.errors import ContactError, InputError, InterplayError, SceneError, SolverError, StateError
 from interplay.models.base import Model
 from interplay.models.environment import Beam, Platform, Stairs, Wall
@@ -73,6 +74,7 @@ __all__ = [
     "Simulation",
     "SolverError",
     "Stairs",
+    "State",
     "StateError",
     "Sword",
     "Table",
@@ -80,5 +82,6 @@ __all__ = [
     "Wall",
     "blocks",
     "conditions",
+    "load_state",
     "pose_value",
 ]

@@ -113,7 +113,10 @@ def run(
 def export(
     folder: Annotated[Path, typer.Argument(help="Folder of a run.")],
     out: Annotated[
-        Path, typer.Argument(help="File to write: .npz (exact record), .png (film strip) or .html (playback).")
+        Path,
+        typer.Argument(
+            help="File to write: .npz (exact record), .png (film strip), .html (playback) or .csv (live input)."
+        ),
     ],
     frames: Annotated[int, typer.Option(help="Frames of a film strip.")] = 12,
     columns: Annotated[int, typer.Option(help="Columns of a film strip.")] = 6,

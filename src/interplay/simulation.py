@@ -12,7 +12,6 @@ import numpy as np
 
 from interplay.constraints.collision_set import CollisionSet
 from interplay.constraints.contact_set import ContactSet
-from interplay.control.cost import SECOND_SIDE
 from interplay.control.integrated import Demands, IntegratedController
 from interplay.control.state import Conflict, Memory, Solution, State
 from interplay.errors import InputError, InterplayError, number, pick, vector
@@ -68,7 +67,7 @@ class Simulation:
         self.inputs: list[Target] = []
         """What live controls were set to since the last block of a recording, in the form of a targets file."""
         self._pushes: list[Push] = []
-        self._forces: list[tuple[str, str, np.ndarray]] = []
+        self._forces: dict[str, np.ndarray] = {}
 
     # -- what is simulated ---------------------------------------------------------------------------------------------
 
@@ -166,10 +165,7 @@ class Simulation:
 
     def force(self, surface: str) -> np.ndarray:
         """Return the force [N] ON a surface by its contact at the last step, in contact axes (z: into it); zero without contact."""
-        for first, second, force in self._forces:
-            if surface in (first, second):
-                return force if surface == first else SECOND_SIDE * force
-        return np.zeros(3)
+        return self._forces.get(surface, np.zeros(3))
 
     @contextmanager
     def at(self, time: float, qpos: np.ndarray, qvel: np.ndarray) -> Iterator[None]:
@@ -192,7 +188,7 @@ class Simulation:
             "contacts": [c.checkpoint() for c in self.contacts],
             "controls": {k: c.checkpoint() for k, c in self.controls.items()},
             "pushes": [[p.body, p.force.tolist(), p.torque.tolist(), p.local.tolist(), p.until] for p in self._pushes],
-            "forces": [[first, second, force.tolist()] for first, second, force in self._forces],
+            "forces": {name: force.tolist() for name, force in self._forces.items()},
             "machine": self.machine.checkpoint() if self.machine else None,
             "rng": self.rng.bit_generator.state,
             "mass": [m.body_mass.tolist(), m.body_inertia.tolist()] if self.mass_changes else None,
@@ -214,7 +210,7 @@ class Simulation:
             self.machine.restore(self, data["machine"])
         self.contacts.restore(data["contacts"])
         self._pushes = [Push(b, np.array(f), np.array(t), np.array(x), until) for b, f, t, x, until in data["pushes"]]
-        self._forces = [(first, second, np.array(force)) for first, second, force in data["forces"]]
+        self._forces = {name: np.array(force) for name, force in data["forces"].items()}
         self.rng.bit_generator.state = data["rng"]
         self.steps = int(data["steps"])
         self._state = State(float(data["time"]), qpos, qvel, np.zeros(nv), Memory.restore(data["memory"]))
@@ -234,9 +230,11 @@ class Simulation:
         state = self._state
         solution = self.controller.solve(state)
         self.solution = solution
-        self._forces = [
-            (c.first.name, c.second.name, w[:3]) for c, w in zip(self.contacts, solution.wrenches, strict=True)
-        ]
+        self._forces = {}
+        for contact, wrench in zip(self.contacts, solution.wrenches, strict=True):
+            self._forces[contact.first.name] = wrench[:3]
+            if not contact.second.fixed:
+                self._forces[contact.second.name] = contact.second_side * wrench[:3]
         self.steps += 1
         following = self.world.advance(state, solution)
         # Time is counted in steps, so that it carries no rounding of sums.

@@ -20,6 +20,10 @@ from interplay.scene.surfaces import ContactFrame, Surface
 FORCE_COST = 1e-6
 """Default cost of a contact force [1/N²]; torques cost as much as the force at an arm of 0.1 m."""
 
+RETURN_SPEED, STOPPING = 0.2, 200.0
+"""Fastest return [m/s, rad/s] of a contact that has slipped, and fastest stop [m/s², rad/s²]: asked for more at once, a body
+would be thrown."""
+
 _FADED_COST = 1.0
 _TORQUE_ARM = 0.1
 _SETTLING = 0.03
@@ -51,6 +55,14 @@ class Contact:
     def __post_init__(self) -> None:
         """Name the two sides; the fixed environment is the world."""
         object.__setattr__(self, "label", (self.first.name, "world" if self.second.fixed else self.second.name))
+
+    @property
+    def second_side(self) -> np.ndarray:
+        """What turns a force on the first surface into the one on the second, each in its own contact axes.
+
+        It acts back; and with the two sides swapped the frame of a planar contact has the axes (x, −y, −z), a grip's the same.
+        """
+        return np.array([-1.0, 1.0, 1.0]) if self.kind == "planar" else -np.ones(3)
 
     def load(self, time: float) -> float:
         """Return how far the contact may carry: 1 fully, 0 not at all; it fades in after making and out before release."""
@@ -216,6 +228,12 @@ def rotation_log(R, out):
 
 
 @numba.njit(cache=True)
+def _bounded(x, longest):
+    size = np.sqrt(x[0] ** 2 + x[1] ** 2 + x[2] ** 2)
+    return x * (longest / size) if size > longest else x
+
+
+@numba.njit(cache=True)
 def _contact_rows(
     xpos,
     xmat,
@@ -238,7 +256,7 @@ def _contact_rows(
     drift,
 ):
     motion1, motion2 = np.empty((2, 6)), np.empty((2, 6))
-    column, e = np.empty(6), np.empty(6)
+    column, e, need = np.empty(6), np.empty(6), np.empty(6)
     for k in range(bodies.shape[0]):
         b1, b2 = bodies[k, 0], bodies[k, 1]
         X1, X2 = xmat[b1].reshape(3, 3), xmat[b2].reshape(3, 3)
@@ -254,7 +272,11 @@ def _contact_rows(
         # A soft contact (ρ > 0) is critically damped instead: v⁺ = ρ v + (1 − √ρ)² e/Δt.
         rho = soft[k]
         pull = (1.0 - np.sqrt(rho)) ** 2
-        need = (pull * e / dt - (1.0 - rho) * (motion1[0] - motion2[0])) / dt - (motion1[1] - motion2[1])
+        for half in range(2):  # linear, angular: a contact that has slipped is brought back at a bounded pace
+            part = slice(3 * half, 3 * half + 3)
+            back = _bounded(pull * e[part] / dt, RETURN_SPEED)
+            stop = _bounded((back - (1.0 - rho) * (motion1[0, part] - motion2[0, part])) / dt, STOPPING)
+            need[part] = stop - (motion1[1, part] - motion2[1, part])
         rhs[k, :3], rhs[k, 3:] = R.T @ need[:3], R.T @ need[3:]
         position[k], rotation[k], drift[k] = p, R, e
         for j in range(cols.shape[1]):

@@ -33,7 +33,7 @@ class Assembly:
         m = terms.model
         self.contacts, self.objectives, self.slots, self.limits = contacts, objectives, dict(slots), limits
         self.rows = ContactRows(terms, contacts)
-        self.cost = Cost(terms, objectives, [(c.first.name, c.second.name) for c in contacts])
+        self.cost = Cost(terms, objectives, contacts)
         self.nv, nc, nr = m.nv, len(contacts), len(self.cost.residual_rate)
         self.n = self.nv + 6 * nc + nr
         self._w, self._y = self.nv, self.nv + 6 * nc

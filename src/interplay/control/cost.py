@@ -9,11 +9,9 @@ from __future__ import annotations
 import numba
 import numpy as np
 
+from interplay.constraints.contact import Contact
 from interplay.objectives.base import Objective
 from interplay.scene.kinematics import Kinematics
-
-SECOND_SIDE = np.array([-1.0, 1.0, 1.0])
-"""What turns a force on a contact's first surface into the one on its second, each in its own contact axes."""
 
 REGULARISATION = 1e-6
 """Weight of ‖q̈‖²: decides what no objective decides."""
@@ -22,10 +20,10 @@ REGULARISATION = 1e-6
 class Cost:
     """Accumulates the objectives of one problem; ``hessian`` holds the trees' dense blocks one after another."""
 
-    def __init__(self, terms: Kinematics, objectives: list[Objective], surfaces: list[tuple[str, str]]):
-        """Sort the objectives into single-tree and coupled ones; ``surfaces`` are the two sides of each contact."""
+    def __init__(self, terms: Kinematics, objectives: list[Objective], contacts: list[Contact]):
+        """Sort the objectives into single-tree and coupled ones; forces of ``contacts`` may cost too."""
         m = terms.model
-        self.surfaces = surfaces
+        self._contacts = contacts
         sizes = m.tree_dofnum.astype(np.int64)
         self.block = np.concatenate([[0], np.cumsum(sizes**2)])
         self.tree_start, self.tree_size = m.tree_dofadr.astype(np.int64), sizes
@@ -51,8 +49,8 @@ class Cost:
         self.diagonal = np.array([self.block[t] + i * (n + 1) for t, n in enumerate(sizes) for i in range(n)], np.int64)
         self.hessian = np.zeros(int(self.block[-1]))
         self.gradient = np.zeros(m.nv)
-        self.force_weight = np.zeros((len(surfaces), 3))
-        self.force_gradient = np.zeros((len(surfaces), 3))
+        self.force_weight = np.zeros((len(contacts), 3))
+        self.force_gradient = np.zeros((len(contacts), 3))
 
     def write_into(self, hessian: np.ndarray, weights: np.ndarray, jacobians: np.ndarray) -> None:
         """Let the blocks, the residuals' weights and their Jacobians live in parts of the program's source vector."""
@@ -99,11 +97,12 @@ class Cost:
         self.gradient[dofs] += weights * rate
 
     def add_force(self, surface: str, weight: float, reference: np.ndarray) -> None:
-        """Add ½ w ‖f − f_ref‖² of the contacts of a surface; seen from the second side a force has its axes (x, −y, −z) and acts back."""
-        for k, (first, second) in enumerate(self.surfaces):
-            if surface in (first, second):
+        """Add ½ w ‖f − f_ref‖² of the contacts of a surface, on whichever side it stands."""
+        for k, contact in enumerate(self._contacts):
+            if surface in (contact.first.name, contact.second.name):
+                side = 1.0 if surface == contact.first.name else contact.second_side
                 self.force_weight[k] += weight
-                self.force_gradient[k] -= weight * (reference if surface == first else SECOND_SIDE * reference)
+                self.force_gradient[k] -= weight * side * reference
 
 
 @numba.njit(cache=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import tempfile
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -71,8 +72,12 @@ def check_state(m: mujoco.MjModel, state: State) -> None:
 
 
 def dump_state(state: State) -> str:
-    """Write a state to a new file, from which ``load_state`` reads it, and return the path."""
-    with tempfile.NamedTemporaryFile("wb", prefix="interplay_state_", suffix=".npz", delete=False) as file:
+    """Write a state to a new file in ``$INTERPLAY_DUMPS`` (or the temporary folder) and return its path.
+
+    ``load_state`` reads it back: give the state to ``controller.solve`` or ``explain`` of the same simulation.
+    """
+    folder = os.environ.get("INTERPLAY_DUMPS") or tempfile.gettempdir()
+    with tempfile.NamedTemporaryFile("wb", prefix="interplay_state_", suffix=".npz", dir=folder, delete=False) as file:
         np.savez(
             file,
             time=state.time,

@@ -52,13 +52,13 @@ def run(
         header = before.header
         if header["scenario"] != name:
             raise InputError(f"resume: {str(out)!r} holds {header['scenario']!r}, not {name!r}")
-        parameters, dt, seed, solver, world = (
-            header["parameters"],
-            header["dt"],
-            header["seed"],
-            header["solver"],
-            header["world"],
-        )
+        given = _all_parameters(name, parameters) if parameters else header["parameters"]
+        if given != header["parameters"] or dt not in (None, header["dt"]):
+            raise InputError(
+                f"resume: {str(out)!r} was made with dt {header['dt']:g} and {header['parameters']}; they cannot change"
+            )
+        parameters, dt = header["parameters"], header["dt"]
+        seed, solver, world = header["seed"], header["solver"], header["world"]
         targets = targets or header["targets"]
     chosen = scenario(name)(parameters)
     sim = chosen.simulation(dt, solver, seed, world)
@@ -72,10 +72,10 @@ def run(
     except OSError as error:
         raise InputError(f"cannot write to {str(out)!r}: {error.strerror}") from None
     if before is not None and before.checkpoint is not None:
+        if not before.scene_path.exists() or sim.scene.xml != before.scene_path.read_text():
+            raise InputError(f"resume: {str(before.scene_path)!r} is not the scene that {name!r} builds now")
         with open(before.path, "r+b") as file:  # cut off a torn tail
             file.truncate(before.bytes_read)
-        if sim.scene.xml != before.scene_path.read_text():
-            raise InputError(f"resume: {str(before.scene_path)!r} is not the scene that {name!r} builds now")
         sim.restore(before.checkpoint)
         sim.targets = [t for t in sim.targets if t.time > sim.time - sim.dt + 1e-9]
     else:
@@ -101,7 +101,7 @@ def run(
     return report
 
 
-def chosen_parameters(name: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
+def _all_parameters(name: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
     """Return all parameters of a scenario, given some of them."""
     return json.loads(scenario(name)(parameters).p.model_dump_json())
 

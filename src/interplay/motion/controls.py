@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from interplay.errors import InputError, pick, quaternion, vector
+from interplay.errors import InputError, number, pick, quaternion, vector
 from interplay.objectives.frame import log, rotation, turned
 from interplay.objectives.reference import Sample
 
@@ -43,10 +43,13 @@ class Control:
         """Take name, kind, first value, bounds, rate limits and a line of help."""
         self.name, self.kind, self.unit, self.help = name, kind, unit, help
         self.size = pick("kind of control", kind, KINDS)
-        self.max_speed, self.max_turn = max_speed, max_turn
+        self.max_speed = number(f"max_speed of {name}", max_speed, 1e-6, 1e6)
+        self.max_turn = number(f"max_turn of {name}", max_turn, 1e-6, 1e6)
         bounded = min(self.size, 3)
         self.low = np.full(bounded, -np.inf) if low is None else vector(f"low of {name}", low, bounded)
         self.high = np.full(bounded, np.inf) if high is None else vector(f"high of {name}", high, bounded)
+        if (self.low > self.high).any():
+            raise InputError(f"control {name!r}: expected low ≤ high, got {self.low.tolist()} and {self.high.tolist()}")
         self.value = self._clamp(value)
         self._begin, self._seconds = -math.inf, 1.0
         self._coefficients = np.zeros((6, self._dim))
@@ -130,11 +133,11 @@ def read_targets(path: str | Path, controls: dict[str, Control]) -> list[Target]
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"targets file {str(path)!r} cannot be read: {error}") from None
     out: list[Target] = []
-    for number_, row in enumerate(csv.reader(text.splitlines()), 1):
+    for line, row in enumerate(csv.reader(text.splitlines()), 1):
         cells = [cell.strip() for cell in row]
-        if not any(cells) or cells[0].startswith("#") or (number_ == 1 and cells[0].lower() == "time"):
+        if not any(cells) or cells[0].startswith("#") or (line == 1 and cells[0].lower() == "time"):
             continue
-        where = f"{path.name}, line {number_}"
+        where = f"{path.name}, line {line}"
         if len(cells) < 3:
             raise InputError(f"{where}: expected time, control and values, got {', '.join(cells)!r}")
         try:

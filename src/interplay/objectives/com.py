@@ -8,6 +8,7 @@ from typing import Any
 import numba
 import numpy as np
 
+from interplay.errors import InputError
 from interplay.objectives.base import Feature, Objective
 from interplay.objectives.reference import Reference, as_reference
 from interplay.scene.kinematics import Kinematics, point_column, point_motion
@@ -44,6 +45,8 @@ class Com(Objective):
                 for t in (scene.trees(name) if scene.kind(name) != "environment" else ())
             }
         )
+        if not trees:
+            raise InputError(f"Com: nothing among {self.models or scene.names} can move")
         terms = scene.kinematics()
         self.dofs = np.concatenate([terms.tree_dofs(t) for t in trees])
         m = scene.model
@@ -85,8 +88,6 @@ class Com(Objective):
 
 
 def _axes(axes: Sequence[str]) -> np.ndarray:
-    from interplay.errors import InputError
-
     if not axes or any(a not in "xyz" for a in axes):
         raise InputError(f"axes: expected some of 'xyz', got {axes!r}")
     return np.array(["xyz".index(a) for a in axes])

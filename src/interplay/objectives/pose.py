@@ -55,7 +55,7 @@ class _Placement(Objective):
         self.reference: Reference = (
             Constant(self.value(*self.frame.pose(scene.kinematics())))
             if self._given is None
-            else as_reference(what, self._given, self.size)
+            else as_reference(what, self._given, self.size, self.dim, self.between)
         )
 
     @staticmethod
@@ -67,6 +67,12 @@ class _Placement(Objective):
     def difference(p: np.ndarray, R: np.ndarray, value: np.ndarray) -> np.ndarray:
         """Return what separates a position and rotation from a value, in tangent space."""
         raise TypeError("a placement defines difference()")
+
+    @classmethod
+    def between(cls, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        """Return value a minus value b in tangent space."""
+        p, quat = (a[:3] if cls.size != 4 else np.zeros(3)), a[-4:]
+        return cls.difference(p, rotation(quat) if cls.size > 3 else np.eye(3), b)
 
     def sample(self, terms: Kinematics, time: float) -> Sample:
         """Return the reference at a time; a subclass may let it depend on the state."""

@@ -72,31 +72,58 @@ class Part:
 
 
 class Path:
-    """A function of time that returns a value, or (value, velocity, acceleration)."""
+    """A function of time that returns a value, (value, velocity, acceleration), or a :class:`Sample`.
 
-    def __init__(self, function: Callable[[float], Any]):
+    A plain value is differentiated numerically over 1 ms; ``difference(a, b)`` says how values differ in tangent space.
+    """
+
+    def __init__(
+        self, function: Callable[[float], Any], difference: Callable[[np.ndarray, np.ndarray], np.ndarray] = np.subtract
+    ):
         """Keep the function."""
-        self._function = function
+        self._function, self._difference = function, difference
 
     def at(self, time: float) -> Sample:
-        """Return what the function gives; plain values are differentiated numerically over 1 ms."""
+        """Return what the function gives."""
         given = self._function(time)
-        if isinstance(given, Sample):
-            return given
+        if isinstance(given, tuple) and len(given) == 3 and np.ndim(given[0]) == 1:
+            return Sample(*(np.asarray(part, float) for part in given))
         h = 1e-3
         before, now, after = (
             np.atleast_1d(np.asarray(self._function(t) if t != time else given, float))
             for t in (time - h, time, time + h)
         )
-        return Sample(now, (after - before) / (2 * h), (after - 2 * now + before) / h**2)
+        forward, backward = self._difference(after, now), self._difference(now, before)
+        return Sample(now, (forward + backward) / (2 * h), (forward - backward) / h**2)
 
 
-def as_reference(what: str, given: Any, size: int | tuple[int, ...]) -> Reference:
-    """Return a reference from numbers, a function of time, or a reference."""
-    if isinstance(given, Reference):
-        return given
-    if callable(given):
-        return Path(given)
+def as_reference(
+    what: str,
+    given: Any,
+    size: int,
+    rate: int | None = None,
+    difference: Callable[[np.ndarray, np.ndarray], np.ndarray] = np.subtract,
+) -> Reference:
+    """Return a reference from numbers, a function of time, or a reference; its first sample must fit.
+
+    ``size`` is the number of values, ``rate`` that of their velocities (fewer for quaternions).
+    """
     if given is None:
         raise InputError(f"{what}: expected a reference value, got None")
-    return Constant(vector(what, given, size))
+    if isinstance(given, Reference):
+        reference: Reference = given
+    elif callable(given):
+        reference = Path(given, difference)
+    else:
+        return Constant(vector(what, given, size))
+    try:
+        value, velocity, acceleration = reference.at(0.0)
+    except InputError:
+        raise
+    except Exception as error:
+        raise InputError(f"{what}: the reference cannot be sampled at t = 0: {error}") from None
+    vector(what, value, size)
+    for name, part in (("velocity", velocity), ("acceleration", acceleration)):
+        if np.ndim(part):
+            vector(f"{what} ({name})", part, size if rate is None else rate)
+    return reference

@@ -9,6 +9,7 @@ import numpy as np
 from interplay.errors import InputError
 from interplay.objectives.base import Feature, Objective
 from interplay.objectives.frame import Frame, log, quaternion_of, rotation
+from interplay.objectives.pose import Pose
 from interplay.objectives.reference import Constant, Reference, as_reference
 from interplay.scene.kinematics import Kinematics
 from interplay.scene.scene import Scene
@@ -53,7 +54,7 @@ class RelativePose(Objective):
             p, R = self._relative(scene.kinematics())
             self.reference: Reference = Constant(np.concatenate([p, quaternion_of(R)]))
         else:
-            self.reference = as_reference("RelativePose", self._given, 7)
+            self.reference = as_reference("RelativePose", self._given, 7, 6, Pose.between)
 
     def _relative(self, terms: Kinematics) -> tuple[np.ndarray, np.ndarray]:
         (p, R), (q, Q) = self.frame.pose(terms), self.base.pose(terms)

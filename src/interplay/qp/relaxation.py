@@ -26,7 +26,7 @@ weight buys a violation.
 
 LARGE_COST = 300.0
 
-CAPS = {"force": np.inf, "collision": 100.0, "limit": 200.0, "torque": 200.0, "slip": np.inf}
+CAPS = {"force": np.inf, "collision": 1000.0, "limit": 3000.0, "torque": 1000.0, "slip": np.inf}
 """How far a kind gives way [m/s², rad/s², N·m] before the next one does; what even that does not solve is solved without caps."""
 
 THRESHOLD = 1e-4
