@@ -51,16 +51,16 @@ def solid(
     *,
     name: str,
     rgba: list[float],
-    density: float = 0.0,
-    mass: float | None = None,
+    mass: float,
     pos: tuple[float, ...] = (0, 0, 0),
     quat: tuple[float, ...] = (1, 0, 0, 0),
     friction: float = 0.8,
 ) -> None:
     """Add a geom that is seen, weighs and collides."""
-    geom = body.add_geom(
+    body.add_geom(
         name=name,
         type=shape,
+        mass=mass,
         size=[*size, 0, 0][:3],
         rgba=rgba,
         pos=list(pos),
@@ -68,10 +68,6 @@ def solid(
         group=VISUAL_GROUP,
         friction=[friction, 0.005, 0.0001],
     )
-    if mass is not None:
-        geom.mass = mass
-    else:
-        geom.density = density
 
 
 def patch(
