@@ -104,8 +104,8 @@ def test_bad_input_ends_with_2_and_one_line(arguments, words, tmp_path):
 
 
 def test_a_run_that_fails_ends_with_1(tmp_path):
-    """A heavy door is not brought to its angle within the time of its phase."""
-    done = interplay("run", "door", "--out", tmp_path, "--dt", "0.02", "--set", "mass=80", "--set", "open=0.8")
+    """A heavy box is too slippery to be lifted between two palms: its phase times out."""
+    done = interplay("run", "box", "--out", tmp_path, "--dt", "0.02", "--set", "mass=15", "--set", "friction=0.3")
     report = json.loads((tmp_path / "report.json").read_text())
     assert report["failure"]
     assert not report["finished"]

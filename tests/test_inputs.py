@@ -94,6 +94,8 @@ case("reach-target", lambda: scene().reach("bob/left_palm", (NAN, 0, 1)), "targe
 case("body", lambda: scene().body("bob/left_hnd"), "left_hand")
 case("joint", lambda: scene().joint("bob/knee"), "joint")
 
+case("stiff", lambda: ip.Simulation(ip.Scene().add(ip.Lever(stiffness=1e4), "lever"), 0.1), "lever/hinge")
+
 # simulation, contacts, collisions, pushes
 for bad in (0.0, -0.005, NAN, INF, 1.0, "fast"):
     case(f"dt-{bad}", lambda bad=bad: ip.Simulation(scene(), bad), "dt")

@@ -6,6 +6,7 @@ import time as clock
 from collections.abc import Callable
 from typing import NamedTuple
 
+import mujoco
 import numpy as np
 
 from interplay.constraints.collision import CollisionRows, PairRow, bodies_in_contact
@@ -14,7 +15,7 @@ from interplay.constraints.contact import Contact
 from interplay.constraints.limits import JointLimits
 from interplay.control.assembly import Assembly
 from interplay.control.state import Conflict, Memory, Proof, Solution, State, Timing, check_state, dump_state
-from interplay.errors import SolverError, number
+from interplay.errors import InputError, SolverError, number
 from interplay.objectives.base import Objective
 from interplay.qp.problem import QP
 from interplay.qp.relaxation import relax
@@ -38,6 +39,7 @@ class IntegratedController:
         self.scene = scene
         self.dt = number("dt", dt, 1e-5, 0.2, "s")
         self.solver = make_solver(solver)
+        _refuse_stiff(scene.model, self.dt)
         self.terms = Kinematics(scene.model)
         self.limits = JointLimits.of(scene.model)
         self.demands: Callable[[], Demands] = lambda: Demands((), [])
@@ -212,6 +214,24 @@ class IntegratedController:
             timing,
             closest,
         )
+
+
+def _refuse_stiff(m: mujoco.MjModel, dt: float) -> None:
+    """Refuse passive joints that a step of this length would blow up: dampers with c Δt > I, springs with k Δt² > I.
+
+    They act at the state in which a step begins (the record says so), so the step must be shorter than they are quick.
+    """
+    for joint in range(m.njnt):
+        dof = int(m.jnt_dofadr[joint])
+        inertia, damping, stiffness = float(m.dof_M0[dof]), float(m.dof_damping[dof]), float(m.jnt_stiffness[joint])
+        longest = min(
+            inertia / damping if damping > 0 else np.inf, np.sqrt(inertia / stiffness) if stiffness > 0 else np.inf
+        )
+        if dt > longest:
+            raise InputError(
+                f"dt: {dt:g} s is too long for the spring or damper of {m.joint(joint).name!r}; expected at most {longest:.2g} s "
+                "(or give the joint more armature)"
+            )
 
 
 def _relaxable(assembly: Assembly) -> dict[str, list[tuple[str, int]]]:

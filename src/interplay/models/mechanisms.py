@@ -70,7 +70,8 @@ class Door(_Mechanism):
             axis=[1, 0, 0],
             range=[-0.9, 0.9],
             stiffness=spring,
-            damping=0.2,
+            damping=0.1,
+            armature=0.01,
             springref=bar * 9.81 * arm / spring,
         )
         solid(knob, _CYLINDER, [0.012, 0.03], name="spindle", rgba=STEEL, mass=0.15, pos=(-0.03, 0, 0), quat=_ALONG_X)
@@ -111,7 +112,7 @@ class Valve(_Mechanism):
             quat=_ALONG_X,
         )
         handle = wheel.add_body(name="handle", pos=[-0.012, 0, self.radius])
-        handle.add_joint(name="handle", type=_HINGE, axis=[1, 0, 0], damping=0.02)
+        handle.add_joint(name="handle", type=_HINGE, axis=[1, 0, 0], damping=0.02, armature=0.005)
         solid(
             handle,
             _CAPSULE,

@@ -81,7 +81,7 @@ class Door(base.Scenario):
         )
 
         def balance() -> Sequence[ip.Objective]:
-            return [ip.Com("alice", reference=centre, axes="xy", weight=100.0), ip.Com("alice", axes="z", weight=2.0)]
+            return [ip.Com("alice", reference=centre, axes="xy", weight=30.0), ip.Com("alice", axes="z", weight=2.0)]
 
         def door(hinge: Any, knob: Any, seconds: float) -> Any:
             """Move both joints of the door from where they are."""
@@ -92,7 +92,7 @@ class Door(base.Scenario):
                 for joint, goal in (("door/hinge", hinge), ("door/knob", knob)):
                     now = float(q[m.jnt_qposadr[sim.scene.joint(joint)]])
                     reference = goal if isinstance(goal, ip.Control) else ip.MinimumJerk(now, goal, sim.time, seconds)
-                    out.append(ip.JointAngle(joint, reference, weight=30.0, stiffness=40.0))
+                    out.append(ip.JointAngle(joint, reference, weight=60.0, stiffness=40.0))
                 return [*out, *balance()]
 
             return objectives

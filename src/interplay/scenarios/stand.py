@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
+import pydantic
 from pydantic import Field
 
 import interplay as ip
@@ -25,7 +26,13 @@ class Stand(base.Scenario):
         mass: float = Field(68.0, ge=10, le=200, description="body mass [kg]")
         sex: str = Field("female", description="segment table: male or female")
         sway: float = Field(0.05, ge=0, le=0.12, description="sideways sway of the centre of mass [m]")
-        crouch: float = Field(0.16, ge=0, le=0.3, description="depth of the crouch [m]")
+        crouch: float = Field(0.16, ge=0, le=0.3, description="depth of the crouch [m], at most 0.18 of the stature")
+
+        @pydantic.model_validator(mode="after")
+        def _within_the_legs(self) -> Any:
+            if self.crouch > 0.18 * self.height:
+                raise ValueError(f"crouch: expected at most 0.18 of the height ({0.18 * self.height:.2f} m)")
+            return self
 
     p: Parameters
 
