@@ -102,15 +102,15 @@ def test_one_objective_belongs_to_one_simulation():
 
 
 def test_contact_force_shifts_the_load():
-    """Asking for 200 N under the left sole moves the load there, whichever side of the contact is named."""
-    for surface, wanted in (("bob/left_sole", 200.0), ("bob/left_sole", 500.0)):
+    """Asking for a force under the left sole moves the load there."""
+    for wanted in (200.0, 500.0):
         sim = ip.Simulation(ip.Scene().add(ip.Humanoid(1.74, 70), "bob"))
         for side in ("left", "right"):
             sim.contacts.add(f"bob/{side}_sole", ip.GROUND)
         sim.objectives += [
             ip.Posture("bob"),
             ip.Com("bob", axes="z"),
-            ip.ContactForce(surface, (0, 0, wanted), weight=1e-2),
+            ip.ContactForce("bob/left_sole", (0, 0, wanted), weight=1e-2),
         ]
         sim.step()
         assert sim.force("bob/left_sole")[2] == pytest.approx(wanted, abs=60.0)

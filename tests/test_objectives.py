@@ -56,6 +56,20 @@ def feature(objective, terms, q, v):
     return objective.feature(terms, 0.0)
 
 
+def check_jacobian(objective, scene, q, seed, h, tolerance):
+    """Compare J times random directions with central differences of the error."""
+    terms, m, rng = scene.kinematics(), scene.model, np.random.default_rng(seed)
+    x = feature(objective, terms, q, np.zeros(m.nv))
+    for _ in range(4):
+        direction = rng.normal(size=m.nv)
+        ends = []
+        for s in (h, -h):
+            moved = q.copy()
+            mujoco.mj_integratePos(m, moved, direction, s)
+            ends.append(feature(objective, terms, moved, np.zeros(m.nv)).error)
+        assert_allclose(x.jacobian @ direction[objective.dofs], (ends[0] - ends[1]) / (2 * h), atol=tolerance)
+
+
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("name", FEATURES)
 def test_velocity_is_jacobian_times_velocity(scene, name, seed):
@@ -70,20 +84,11 @@ def test_velocity_is_jacobian_times_velocity(scene, name, seed):
 @pytest.mark.parametrize("name", FEATURES)
 def test_jacobian_against_central_differences(scene, name, seed):
     """Along random directions. Rotation errors are differentiated near their reference, where d(log) is the identity."""
-    objective, terms, m = FEATURES[name](), scene.kinematics(), scene.model
+    objective = FEATURES[name]()
     objective.attach(scene)
     turning = name in ("orientation", "pose-site", "pose-object", "relative-pose", "relative-own")
     q, _ = state(scene, seed, 0.0 if turning else 0.3)
-    x = feature(objective, terms, q, np.zeros(m.nv))
-    rng, h = np.random.default_rng(seed + 100), 1e-6
-    for _ in range(4):
-        direction = rng.normal(size=m.nv)
-        ends = []
-        for s in (h, -h):
-            moved = q.copy()
-            mujoco.mj_integratePos(m, moved, direction, s)
-            ends.append(feature(objective, terms, moved, np.zeros(m.nv)).error)
-        assert_allclose(x.jacobian @ direction[objective.dofs], (ends[0] - ends[1]) / (2 * h), atol=2e-7)
+    check_jacobian(objective, scene, q, seed + 100, 1e-6, 2e-7)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -117,21 +122,11 @@ def test_gaze_turns_the_axis_onto_the_target(scene):
 
 def test_gaze_jacobian_against_central_differences(scene):
     """Where the axis points at a far target the derivative of the error is the angular velocity across the line of sight."""
-    m, terms = scene.model, scene.kinematics()
-    head = scene.body("alice/head")
+    terms, head = scene.kinematics(), scene.body("alice/head")
     target = terms.xpos[head] + 1e6 * terms.xmat[head].reshape(3, 3)[:, 0]
     objective = ip.Gaze("alice/head", target)
     objective.attach(scene)
-    q, rng, h = scene.qpos, np.random.default_rng(0), 1e-5
-    x = feature(objective, terms, q, np.zeros(m.nv))
-    for _ in range(4):
-        direction = rng.normal(size=m.nv)
-        ends = []
-        for s in (h, -h):
-            moved = q.copy()
-            mujoco.mj_integratePos(m, moved, direction, s)
-            ends.append(feature(objective, terms, moved, np.zeros(m.nv)).error)
-        assert_allclose(x.jacobian @ direction[objective.dofs], (ends[0] - ends[1]) / (2 * h), atol=1e-4)
+    check_jacobian(objective, scene, scene.qpos, 0, 1e-5, 1e-4)
 
 
 def test_functions_of_time_are_differentiated_in_tangent_space(scene):

@@ -244,19 +244,14 @@ class Assembly:
             self.h_l[at] = row.bound
             self.in_labels[at] = ("collision", p.name, "m/s²")
 
-    def needs(self, pairs: list[PairRow], collisions: CollisionRows) -> Slots | None:
-        """Return larger slots when the active pairs do not fit into these, otherwise None."""
-        count: Slots = {}
-        for row in pairs:
-            key = slot_key(collisions.pairs[row.pair])
-            count[key] = count.get(key, 0) + 1
-        if all(self.slots.get(key, 0) >= n for key, n in count.items()):
-            return None
-        grown = dict(self.slots)
-        for key, n in count.items():
-            if grown.get(key, 0) < n:
-                grown[key] = n + 2
-        return grown
+
+def enough_slots(present: Slots, rows: list[PairRow], collisions: CollisionRows) -> Slots:
+    """Return slots into which the rows of all active pairs fit: the present ones, or larger ones with some to spare."""
+    count: Slots = {}
+    for row in rows:
+        key = slot_key(collisions.pairs[row.pair])
+        count[key] = count.get(key, 0) + 1
+    return present | {key: n + 2 for key, n in count.items() if present.get(key, 0) < n}
 
 
 def slot_key(pair) -> tuple[int, int]:

@@ -13,7 +13,7 @@ from interplay.constraints.collision import CollisionRows, PairRow, bodies_in_co
 from interplay.constraints.collision_set import CollisionSet
 from interplay.constraints.contact import Contact
 from interplay.constraints.limits import JointLimits
-from interplay.control.assembly import Assembly
+from interplay.control.assembly import Assembly, enough_slots
 from interplay.control.state import Conflict, Memory, Proof, Solution, State, Timing, check_state, dump_state
 from interplay.errors import InputError, SolverError, number
 from interplay.objectives.base import Objective
@@ -46,6 +46,7 @@ class IntegratedController:
         """What is asked at present; a simulation gives its contacts and objectives here."""
         self.collisions = CollisionSet(scene)
         self._at: State | None = None
+        self._model_seconds = 0.0
         self._assembly: Assembly | None = None
         self._key: tuple = ()
         self._pairs = CollisionRows(self.terms, self.collisions.pairs)
@@ -60,9 +61,11 @@ class IntegratedController:
     def at(self, state: State) -> Kinematics:
         """Return the terms at a state; a state is never changed, so the same one is computed once."""
         if state is not self._at:
+            begin = clock.perf_counter()
             check_state(self.scene.model, state)
             self.terms.update(state.qpos, state.qvel)
             self._at = state
+            self._model_seconds = clock.perf_counter() - begin
         return self.terms
 
     def refresh(self) -> None:
@@ -71,26 +74,18 @@ class IntegratedController:
 
     def solve(self, state: State) -> Solution:
         """Return the solution at a state. An infeasible program is relaxed in a fixed order; what gave way is named."""
+        self.at(state)
         begin = clock.perf_counter()
-        qp, assembly, memory, pairs, modelled = self._program(state, begin)
+        qp, assembly, memory, pairs = self._program(state)
         assembled = clock.perf_counter()
         found, conflicts, fallback = self._solve_or_relax(qp, assembly, state)
-        solved = clock.perf_counter()
+        timing = Timing(self._model_seconds, assembled - begin, clock.perf_counter() - assembled)
         closest = min((row.distance for row in pairs if row.witness), default=np.inf)
-        return self._solution(
-            found,
-            assembly,
-            state,
-            memory,
-            conflicts,
-            fallback,
-            Timing(modelled - begin, assembled - modelled, solved - assembled),
-            closest,
-        )
+        return self._solution(found, assembly, state, memory, conflicts, fallback, timing, closest)
 
     def problem(self, state: State) -> QP:
         """Return a copy of the program of a state, for other solvers and for study."""
-        qp = self._program(state, clock.perf_counter())[0]
+        qp = self._program(state)[0]
         return qp._replace(
             P=qp.P.copy(),
             c=qp.c.copy(),
@@ -116,9 +111,8 @@ class IntegratedController:
 
     # -- parts of a step -----------------------------------------------------------------------------------------------
 
-    def _program(self, state: State, begin: float) -> tuple[QP, Assembly, Memory, list[PairRow], float]:
+    def _program(self, state: State) -> tuple[QP, Assembly, Memory, list[PairRow]]:
         terms = self.at(state)
-        modelled = clock.perf_counter()
         if self._pairs_version != self.collisions.version:
             self._pairs = CollisionRows(terms, self.collisions.pairs)
             self._pairs_version = self.collisions.version
@@ -128,19 +122,19 @@ class IntegratedController:
         rows, active = self._pairs.update(terms, self.dt, state.memory.pairs, bodies_in_contact(demands.contacts))
         assembly = self._assembly_for(demands, rows)
         qp = assembly.fill(terms, state.time, self.dt, state.applied, (self._lower, self._upper), self._pairs, rows)
-        return qp, assembly, Memory(limits, active), rows, modelled
+        return qp, assembly, Memory(limits, active), rows
 
     def _assembly_for(self, demands: Demands, rows: list[PairRow]) -> Assembly:
         contacts, objectives = demands
         key = (tuple(id(c) for c in contacts), tuple(id(o) for o in objectives), self._pairs_version)
-        if self._assembly is None or key != self._key:
+        fresh = self._assembly is None or key != self._key
+        present = {} if fresh or self._assembly is None else self._assembly.slots
+        slots = enough_slots(present, rows, self._pairs)
+        if self._assembly is None or fresh or slots != present:
             for objective in objectives:
                 objective.attach(self.scene)
-            self._assembly = Assembly(self.terms, self.limits, list(contacts), list(objectives), {})
+            self._assembly = Assembly(self.terms, self.limits, list(contacts), list(objectives), slots)
             self._key = key
-        grown = self._assembly.needs(rows, self._pairs)
-        if grown is not None:
-            self._assembly = Assembly(self.terms, self.limits, list(contacts), list(objectives), grown)
         return self._assembly
 
     def _solve_or_relax(
