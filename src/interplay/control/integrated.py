@@ -17,9 +17,9 @@ from interplay.control.assembly import Assembly, enough_slots
 from interplay.control.state import Conflict, Memory, Proof, Solution, State, Timing, check_state, dump_state
 from interplay.errors import InputError, SolverError, number
 from interplay.objectives.base import Objective
-from interplay.qp.problem import QP
+from interplay.qp.problem import QP, QPSolution
 from interplay.qp.relaxation import relax
-from interplay.qp.solvers import QPSolution, make_solver
+from interplay.qp.solvers import make_solver
 from interplay.scene.kinematics import Kinematics
 from interplay.scene.scene import Scene
 
@@ -34,7 +34,7 @@ class Demands(NamedTuple):
 class IntegratedController:
     """Turns a state into accelerations, torques and wrenches. ``solve`` changes nothing: all memory travels in the state."""
 
-    def __init__(self, scene: Scene, dt: float, solver: str = "piqp"):
+    def __init__(self, scene: Scene, dt: float, solver: str = DEFAULT_SOLVER):
         """Take the scene, the control step [s] and the name of the QP solver."""
         self.scene = scene
         self.dt = number("dt", dt, 1e-5, 0.2, "s")

@@ -68,4 +68,4 @@ def painter(model: mujoco.MjModel, width: int, height: int, shadows: bool = True
 def camera_of(recording: Recording) -> Camera:
     """Return the camera that the recording's scenario declares."""
     known = registry().get(recording.header["scenario"])
-    return known.camera if known else Camera()
+    return known(recording.header["parameters"]).view() if known else Camera()

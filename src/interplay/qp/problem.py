@@ -6,7 +6,7 @@ min ½ xᵀPx + cᵀx   subject to   A x = b,   h_l ≤ G x ≤ h_u,   x_l ≤ x
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from scipy import sparse
@@ -35,6 +35,29 @@ class QP(NamedTuple):
         """Return the largest violation of any row or bound at x."""
         worst = [np.abs(self.A @ x - self.b), self.h_l - self.G @ x, self.G @ x - self.h_u, self.x_l - x, x - self.x_u]
         return max(float(part.max(initial=0.0)) for part in worst)
+
+
+class QPSolution(NamedTuple):
+    """A solution with its own proof."""
+
+    x: np.ndarray
+    solved: bool
+    status: str
+    iterations: int
+    primal_residual: float
+    dual_residual: float
+    gap: float
+    seconds: float
+
+
+class QPSolver(Protocol):
+    """What a solver offers: ``solve`` never raises on a hard problem, it says so in the status."""
+
+    name: str
+
+    def solve(self, qp: QP) -> QPSolution:
+        """Solve one problem."""
+        ...
 
 
 class Pattern:

@@ -7,8 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
-from interplay.qp.problem import QP
-from interplay.qp.solvers import QPSolution, QPSolver
+from interplay.qp.problem import QP, QPSolution, QPSolver
 
 ORDER = ("force", "collision", "limit", "torque", "slip")
 """Kinds of rows in the order in which they give way; dynamics, third law, unilaterality and friction never do.

@@ -3,37 +3,14 @@
 from __future__ import annotations
 
 import time
-from typing import NamedTuple, Protocol
 
 import numpy as np
 import piqp
 from scipy import sparse
 
 from interplay.errors import pick
-from interplay.qp.problem import QP
-
-
-class QPSolution(NamedTuple):
-    """A solution with its own proof."""
-
-    x: np.ndarray
-    solved: bool
-    status: str
-    iterations: int
-    primal_residual: float
-    dual_residual: float
-    gap: float
-    seconds: float
-
-
-class QPSolver(Protocol):
-    """What a solver offers: ``solve`` never raises on a hard problem, it says so in the status."""
-
-    name: str
-
-    def solve(self, qp: QP) -> QPSolution:
-        """Solve one problem."""
-        ...
+from interplay.qp.active_set import ActiveSet
+from interplay.qp.problem import QP, QPSolution, QPSolver
 
 
 class Piqp:
@@ -124,7 +101,7 @@ class ProxQP:
         )
 
 
-SOLVERS = {"piqp": Piqp, "proxqp": ProxQP}
+SOLVERS = {"active_set": lambda: ActiveSet(Piqp()), "piqp": Piqp, "proxqp": ProxQP}
 
 
 def make_solver(name: str) -> QPSolver:

@@ -71,8 +71,12 @@ class Scenario:
         """Add contacts, background objectives, collision pairs, live controls and the machine of phases."""
         raise TypeError(f"{type(self).__name__} does not define start()")
 
+    def view(self) -> Camera:
+        """Return where pictures are taken from; a scenario whose size depends on its parameters overrides it."""
+        return self.camera
+
     def simulation(
-        self, dt: float | None = None, solver: str = "piqp", seed: int = 0, world: str = "direct"
+        self, dt: float | None = None, solver: str = DEFAULT_SOLVER, seed: int = 0, world: str = "direct"
     ) -> Simulation:
         """Return a simulation ready to step."""
         sim = Simulation(self.build(), dt if dt is not None else self.dt, solver=solver, seed=seed, world=world)

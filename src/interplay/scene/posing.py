@@ -45,7 +45,7 @@ def solve_reach(
     kept_sites = [scene.site(name) for name in kept if name not in reaching]
     kept_pose = [(terms.site_xpos[s].copy(), terms.site_xmat[s].reshape(3, 3).copy()) for s in kept_sites]
     pairs = [
-        (scene.site(name), target if isinstance(target, str) else vector(f"target of {name!r}", target, 3))
+        (scene.site(name), target if isinstance(target, str) else vector(f"target of {name!r}", target, (3, 6)))
         for name, target in goals
     ]
     pairs = [(s, scene.site(t) if isinstance(t, str) else t) for s, t in pairs]
@@ -116,16 +116,19 @@ def _bounds(m: mujoco.MjModel, dofs: np.ndarray, q0: np.ndarray) -> tuple[np.nda
 
 
 def _gap(scene: Scene, terms, site: int, target) -> np.ndarray:
-    """Return what separates a surface from its target: position, and for a surface the misalignment of its axis."""
+    """Return what separates a surface from its target: position, and misalignment of its axis unless the target is a point."""
     p, axis = terms.site_xpos[site], terms.site_xmat[site].reshape(3, 3)[:, 2]
     if isinstance(target, np.ndarray):
-        return p - target
-    other = terms.site_xmat[target].reshape(3, 3)[:, 2]
+        place, other = target[:3], target[3:] / np.linalg.norm(target[3:])
+        if not len(other):
+            return p - place
+    else:
+        place, other = terms.site_xpos[target], terms.site_xmat[target].reshape(3, 3)[:, 2]
     if surface(scene.model, site).kind == "planar":
         aim = -other
     else:
         aim = other if axis @ other >= 0 else -other
-    return np.concatenate([p - terms.site_xpos[target], axis - aim])
+    return np.concatenate([p - place, axis - aim])
 
 
 def _pose_error(terms, site: int, pose: tuple[np.ndarray, np.ndarray]) -> np.ndarray:

@@ -285,6 +285,30 @@ class Scene:
         self._qpos = q
         return self
 
+    def pose_like(self, name: str, other: Scene, source: str) -> Scene:
+        """Take over the initial posture of a model of another scene, root frame included, relative to where each was placed."""
+        theirs, q_other, m = other.model, other.qpos, self.model
+        (_, p_from, turn_from), (_, p_to, turn_to) = (
+            pick("model", source, other._placed),
+            pick("model", name, self._placed),
+        )
+        joints, free = {}, int(mujoco.mjtJoint.mjJNT_FREE)
+        for joint in range(theirs.njnt):
+            full = theirs.joint(joint).name
+            adr = int(theirs.jnt_qposadr[joint])
+            if full.split("/")[0] != source:
+                continue
+            if theirs.jnt_type[joint] == free:
+                turn, back, offset, quat = np.empty(4), np.empty(4), np.empty(3), np.empty(4)
+                mujoco.mju_negQuat(back, turn_from)
+                mujoco.mju_mulQuat(turn, turn_to, back)
+                mujoco.mju_rotVecQuat(offset, q_other[adr : adr + 3] - p_from, turn)
+                mujoco.mju_mulQuat(quat, turn, q_other[adr + 3 : adr + 7])
+                self.move(name, p_to + offset, quat)
+            elif m.jnt_type[self.joint(f"{name}/{full.split('/', 1)[1]}")] == theirs.jnt_type[joint]:
+                joints[full.split("/", 1)[1]] = float(q_other[adr])
+        return self.pose(name, joints)
+
     def reach(
         self,
         surface: str,
@@ -293,7 +317,7 @@ class Scene:
         keep: Sequence[str] | None = None,
         balance: bool = True,
     ) -> Scene:
-        """Pose by inverse kinematics so that a surface meets another one, or its centre a point.
+        """Pose by inverse kinematics so that a surface meets another one, or its centre a point (3), with an axis (6).
 
         ``scene.reach("alice/right_grip", "door/knob_grip")`` moves alice alone: her other soles stay where they touch, her
         centre of mass stays above them (``balance``), her posture changes as little as it can. Patches meet face to face,
