@@ -107,7 +107,7 @@ case("contact-name", lambda: sim().contacts.add("bob/left_sol", ip.GROUND), "lef
 case("contact-twice", lambda: sim().contacts.add("bob/left_sole", ip.GROUND), "already")
 case("contact-same", lambda: sim().contacts.add("box/top", "box/bottom"), "same body")
 case("contact-apart", lambda: sim().contacts.add("bob/left_palm", ip.GROUND), "patches")
-case("contact-kinds", lambda: sim().contacts.add("bob/left_grip", "box/top"), "patches or two grips")
+case("contact-kinds", lambda: sim().contacts.add("bob/left_grip", "box/top"), "two patches, two grips")
 for key in ("friction", "grip_force", "grip_torque", "force_cost"):
     for bad in (NAN, -1.0, 0.0, "x"):
         case(

@@ -41,7 +41,7 @@ def test_point_jacobian_velocity_and_bias(scene, body, seed):
     mujoco.mj_jacDot(m, d, dot[:3], dot[3:], p, b)
     ours = np.zeros((6, m.nv))
     chain = terms.chain(b)
-    ours[:, chain] = terms.jacobian(b, p, chain)
+    ours[:, chain] = terms.point(b, p)[2]
     assert_allclose(ours, full, atol=1e-12)
     motion = terms.motion(b, p)
     assert_allclose(motion.velocity, full @ v, atol=1e-11)
@@ -59,6 +59,7 @@ def test_mass_matrix_and_bias_are_mujocos(scene, seed):
     M = np.zeros((m.nv, m.nv))
     mujoco.mj_fullM(m, d, M)
     assert_allclose(terms.full_mass(), M, atol=1e-12)
+    assert_allclose(terms.mass_times(v), M @ v, atol=1e-12)
     assert_allclose(terms.qfrc_bias, d.qfrc_bias, atol=1e-9)
     assert_allclose(terms.qfrc_passive, d.qfrc_passive, atol=1e-12)
 

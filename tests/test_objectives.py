@@ -24,7 +24,7 @@ def wrist_height(terms):
     body = m.body("alice/left_hand").id
     jac = np.zeros((3, m.nv))
     chain = terms.chain(body)
-    jac[:, chain] = terms.jacobian(body, terms.xpos[body], chain)[:3]
+    jac[:, chain] = terms.point(body, terms.xpos[body])[2][:3]
     return [terms.xpos[body][2]], jac[2:], [terms.motion(body, terms.xpos[body]).bias[2]]
 
 

@@ -12,6 +12,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from interplay.qp import solvers
 from interplay.errors import InputError, InterplayError
 
 app = typer.Typer(
@@ -69,7 +70,7 @@ def run(
         float | None, typer.Option(help="Simulate exactly so many seconds; otherwise until the scenario finishes.")
     ] = None,
     dt: Annotated[float | None, typer.Option(help="Control step [s]; by default the scenario's own.")] = None,
-    solver: Annotated[str, typer.Option(help="QP solver: piqp or proxqp.")] = "piqp",
+    solver: Annotated[str, typer.Option(help=f"QP solver: {', '.join(solvers.SOLVERS)}.")] = solvers.DEFAULT,
     seed: Annotated[int, typer.Option(help="Seed of the random generator.")] = 0,
     set_: Annotated[
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Parameter of the scenario; may be repeated.")
@@ -152,7 +153,7 @@ def bench(
         def show(done: int, total: int, phase: str) -> None:
             bar.update(task, completed=done, total=total, phase=phase)
 
-        table = measure(names or None, out, steps=steps, solvers=solver or ["piqp"], progress=show)
+        table = measure(names or None, out, steps=steps, solvers=solver or list(solvers.SOLVERS), progress=show)
     console.print(table)
     console.print(f"written to [bold]{out}[/bold]: bench.json, bench.md, bench.png")
 

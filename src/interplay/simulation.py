@@ -11,6 +11,7 @@ import mujoco
 import numpy as np
 
 from interplay.constraints.collision_set import CollisionSet
+from interplay.constraints.contact import Contact
 from interplay.constraints.contact_set import ContactSet
 from interplay.control.integrated import Demands, IntegratedController
 from interplay.control.state import Conflict, Memory, Solution, State
@@ -18,6 +19,7 @@ from interplay.errors import InputError, InterplayError, number, pick, vector
 from interplay.motion.controls import Control, Target
 from interplay.motion.machine import Machine
 from interplay.objectives.base import Objective
+from interplay.qp import solvers
 from interplay.scene.kinematics import Kinematics
 from interplay.scene.scene import Scene
 from interplay.worlds.direct import DirectWorld
@@ -42,7 +44,7 @@ Observer = Callable[[State, Solution, float], None]
 class Simulation:
     """``sim = ip.Simulation(scene)``; add contacts and objectives (or a machine of phases), then ``run``."""
 
-    def __init__(self, scene: Scene, dt: float = 0.005, *, solver: str = DEFAULT_SOLVER, world: str = "direct", seed: int = 0):
+    def __init__(self, scene: Scene, dt: float = 0.005, *, solver: str = solvers.DEFAULT, world: str = "direct", seed: int = 0):
         """Take the scene, the control step [s], the QP solver, the world and the seed of the random generator."""
         if not isinstance(scene, Scene):
             raise InputError(f"Simulation: expected a scene, got {scene!r}")
@@ -67,7 +69,8 @@ class Simulation:
         self.inputs: list[Target] = []
         """What live controls were set to since the last block of a recording, in the form of a targets file."""
         self._pushes: list[Push] = []
-        self._forces: dict[str, np.ndarray] = {}
+        self._forces: dict[str, np.ndarray] | None = {}
+        self._touching: tuple[Contact, ...] = ()
 
     # -- what is simulated ---------------------------------------------------------------------------------------------
 
@@ -165,7 +168,17 @@ class Simulation:
 
     def force(self, surface: str) -> np.ndarray:
         """Return the force [N] ON a surface by its contact at the last step, in contact axes (z: into it); zero without contact."""
-        return self._forces.get(surface, np.zeros(3))
+        return self._contact_forces().get(surface, np.zeros(3))
+
+    def _contact_forces(self) -> dict[str, np.ndarray]:
+        """Return the forces of the last step by surface, found when they are asked for."""
+        if self._forces is None:
+            self._forces, wrenches = {}, self.solution.wrenches if self.solution else ()
+            for contact, wrench in zip(self._touching, wrenches, strict=True):
+                self._forces[contact.first.name] = wrench[:3]
+                if not contact.second.fixed:
+                    self._forces[contact.second.name] = contact.second_side * wrench[:3]
+        return self._forces
 
     @contextmanager
     def at(self, time: float, qpos: np.ndarray, qvel: np.ndarray) -> Iterator[None]:
@@ -188,7 +201,7 @@ class Simulation:
             "contacts": [c.checkpoint() for c in self.contacts],
             "controls": {k: c.checkpoint() for k, c in self.controls.items()},
             "pushes": [[p.body, p.force.tolist(), p.torque.tolist(), p.local.tolist(), p.until] for p in self._pushes],
-            "forces": {name: force.tolist() for name, force in self._forces.items()},
+            "forces": {name: force.tolist() for name, force in self._contact_forces().items()},
             "machine": self.machine.checkpoint() if self.machine else None,
             "rng": self.rng.bit_generator.state,
             "mass": [m.body_mass.tolist(), m.body_inertia.tolist()] if self.mass_changes else None,
@@ -230,11 +243,7 @@ class Simulation:
         state = self._state
         solution = self.controller.solve(state)
         self.solution = solution
-        self._forces = {}
-        for contact, wrench in zip(self.contacts, solution.wrenches, strict=True):
-            self._forces[contact.first.name] = wrench[:3]
-            if not contact.second.fixed:
-                self._forces[contact.second.name] = contact.second_side * wrench[:3]
+        self._forces, self._touching = None, self.contacts.items
         self.steps += 1
         following = self.world.advance(state, solution)
         # Time is counted in steps, so that it carries no rounding of sums.
@@ -270,6 +279,5 @@ class Simulation:
         terms, total = self.terms, np.zeros(self.scene.model.nv)
         for p in self._pushes:
             point = terms.xpos[p.body] + terms.xmat[p.body].reshape(3, 3) @ p.local
-            chain = terms.chain(p.body)
-            total[chain] += np.concatenate([p.force, p.torque]) @ terms.jacobian(p.body, point, chain)
+            total[terms.chain(p.body)] += np.concatenate([p.force, p.torque]) @ terms.point(p.body, point)[2]
         return total

@@ -8,15 +8,16 @@ lies along a face, the closest corner changes from step to step, and with one ro
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import mujoco
 import numba
 import numpy as np
 
+from interplay.constraints.broad_phase import bounding_capsules, near_pairs
 from interplay.constraints.collision_set import Pair
 from interplay.constraints.damper import approach_limit, braking_speed, damper_gain
-from interplay.scene.kinematics import Kinematics, point_column
+from interplay.scene.kinematics import Kinematics, point_column, point_motion
 
 DAMPING, OFFSET = 0.3, 0.1
 """ξ0 and the offset added on activation [m/s]."""
@@ -40,90 +41,172 @@ _SAME, _SLID, _KEPT = 0.015, 0.02, 3
 """Witness points nearer than this are one [m]; an old pair that has slid apart by this much is dropped [m]; how many are kept."""
 
 
-class ActivePair(NamedTuple):
-    """What is kept of a pair inside its zone: ξ, the last direction u, and recent witness points in the two bodies (n, 2, 3)."""
+class ActivePairs(NamedTuple):
+    """What is kept of the pairs inside their zones: shapes (n, 2), ξ, last direction u, recent witness points in the bodies."""
 
-    xi: float
+    geoms: np.ndarray
+    xi: np.ndarray
     u: np.ndarray
+    count: np.ndarray
     points: np.ndarray
 
+    @classmethod
+    def none(cls, size: int = 0) -> ActivePairs:
+        """Return room for ``size`` pairs."""
+        return cls(
+            np.zeros((size, 2), np.int64),
+            np.zeros(size),
+            np.zeros((size, 3)),
+            np.zeros(size, np.int64),
+            np.zeros((size, 1 + _KEPT, 2, 3)),
+        )
 
-class PairRow(NamedTuple):
-    """One row uᵀ(J1 − J2) q̈ ≥ bound of a pair at two points of its bodies; ``witness``: they are the closest ones."""
+    def checkpoint(self) -> list[Any]:
+        """Return plain numbers."""
+        return [part.tolist() for part in self]
 
-    pair: int
-    distance: float
-    p1: np.ndarray
-    p2: np.ndarray
+    @classmethod
+    def restore(cls, data: list[Any]) -> ActivePairs:
+        """Return the pairs written by ``checkpoint``."""
+        empty = cls.none()
+        parts = [np.array(d, e.dtype).reshape(-1, *e.shape[1:]) for d, e in zip(data, empty, strict=True)]
+        return cls(*parts)
+
+
+class PairRows(NamedTuple):
+    """Rows uᵀ(J1 − J2) q̈ ≥ bound at points of two bodies; ``witness``: they are the closest ones, ξ = 0 outside the zone."""
+
+    pair: np.ndarray
+    distance: np.ndarray
+    points: np.ndarray
     u: np.ndarray
-    rate: float
-    bias: float
-    bound: float
-    witness: bool
+    rate: np.ndarray
+    bias: np.ndarray
+    xi: np.ndarray
+    witness: np.ndarray
+    bound: np.ndarray
+
+    @classmethod
+    def none(cls, size: int = 0) -> PairRows:
+        """Return room for ``size`` rows."""
+        z = np.zeros
+        return cls(
+            z(size, np.int64),
+            z(size),
+            z((size, 2, 3)),
+            z((size, 3)),
+            z(size),
+            z(size),
+            z(size),
+            z(size, np.bool_),
+            z(size),
+        )
+
+    def first(self, n: int) -> PairRows:
+        """Return the first n rows."""
+        return PairRows(*(part[:n] for part in self))
+
+    @property
+    def closest(self) -> float:
+        """Smallest distance [m] of a pair; infinite if none is near."""
+        return float(self.distance[self.witness].min(initial=np.inf))
 
 
 class CollisionRows:
-    """Finds the pairs of a state that matter and their rows. Broad phase by bounding spheres, then MuJoCo's witness points."""
+    """Finds the pairs of a state that matter and their rows. Broad phase, then MuJoCo's witness points, then one kernel."""
 
     def __init__(self, terms: Kinematics, pairs: list[Pair]):
-        """Prepare arrays for the broad phase and a second data for the distance's own acceleration."""
-        m = terms.model
+        """Lay the pairs out as arrays; pairs of the same two trees form a group."""
+        m, n = terms.model, len(pairs)
         self.pairs = pairs
         self._geoms = np.array([(p.geom1, p.geom2) for p in pairs], np.int64).reshape(-1, 2)
-        self._bodies = m.geom_bodyid.astype(np.int64)
-        self._plane = m.geom_type == int(mujoco.mjtGeom.mjGEOM_PLANE)
-        radius = m.geom_rbound
-        self._reach = np.array([radius[p.geom1] + radius[p.geom2] + _RELEASE * p.influence for p in pairs])
-        self._margin = np.zeros(len(pairs))
-        self._chains: dict[int, np.ndarray] = {}
+        self._bodies = np.array([(p.body1, p.body2) for p in pairs], np.int64).reshape(-1, 2)
+        self._zone = np.array([(p.influence, p.security) for p in pairs]).reshape(-1, 2)
+        self._geom_body = m.geom_bodyid.astype(np.int64)
+        self._capsules = bounding_capsules(m)
+        self._margin, self._candidates = np.zeros(n), np.zeros(n, np.int64)
+        self._skip, self._touching = np.zeros(n, bool), None
         self._probe = Kinematics(m)
+        trees = [(min(p.tree1, p.tree2), max(p.tree1, p.tree2)) for p in pairs]
+        self.groups = list(dict.fromkeys(trees))
+        """Pairs of trees (−1: fixed environment) that have pairs of shapes."""
+        place = {key: k for k, key in enumerate(self.groups)}
+        self.group = np.array([place[key] for key in trees], np.int64)
+        """Group of each pair."""
 
-    def near(self, terms: Kinematics, dt: float) -> np.ndarray:
-        """Return the pairs whose bounding spheres come within the influence distance, or soon will at their speed."""
-        return _near(
+    def update(
+        self, terms: Kinematics, dt: float, active: ActivePairs, contacts: tuple
+    ) -> tuple[PairRows, ActivePairs]:
+        """Return the rows of this state and the pairs that stay active; bodies joined by a contact do not avoid each other."""
+        if not self.pairs:
+            return PairRows.none(), ActivePairs.none()
+        if contacts is not self._touching:
+            joined = bodies_in_contact(contacts)
+            self._skip = np.array([frozenset((p.body1, p.body2)) in joined for p in self.pairs], bool)
+            self._touching = contacts
+        count = near_pairs(
             terms.geom_xpos,
             terms.geom_xmat,
             terms.cvel,
             terms.subtree_com,
             terms.root,
-            self._bodies,
-            self._plane,
+            self._geom_body,
+            *self._capsules,
             self._geoms,
-            self._reach,
-            self._margin,
+            _RELEASE * self._zone[:, 0],
+            self._skip,
+            BRAKING,
             dt,
+            self._margin,
+            self._candidates,
         )
+        if not count:
+            return PairRows.none(), ActivePairs.none()
+        return self._measure(terms, dt, active, self._candidates[:count], self._margin[:count])
 
-    def update(
-        self, terms: Kinematics, dt: float, active: dict[tuple[int, int], ActivePair], skip: set[tuple[int, int]]
-    ) -> tuple[list[PairRow], dict[tuple[int, int], ActivePair]]:
-        """Return the rows of this state and the pairs that stay active; ``skip`` holds pairs of bodies in contact."""
-        rows: list[PairRow] = []
-        kept: dict[tuple[int, int], ActivePair] = {}
-        if self.pairs:
-            for k in self.near(terms, dt).tolist():
-                p = self.pairs[k]
-                if (p.body1, p.body2) not in skip and (p.body2, p.body1) not in skip:
-                    row = self._witness(terms, k, active.get((p.geom1, p.geom2)))
-                    if row is not None:
-                        self._add(terms, dt, row, active.get((p.geom1, p.geom2)), rows, kept)
-        if rows:
-            self._set_bounds(terms, dt, rows, kept)
+    def _measure(
+        self, terms: Kinematics, dt: float, active: ActivePairs, near: np.ndarray, margin: np.ndarray
+    ) -> tuple[PairRows, ActivePairs]:
+        """Find the witness points of the pairs that are near, and their rows."""
+        known = _find(active.geoms, self._geoms, near)
+        limit = _RELEASE * self._zone[near, 0] + margin
+        fromto = np.zeros((len(near), 6))
+        distance = self._distances(terms, near, limit, fromto)
+        hint = np.zeros((len(near), 3))
+        for n in np.flatnonzero(np.abs(distance) <= 1e-6):  # touching: keep the last direction, or find one
+            hint[n] = active.u[known[n]] if known[n] >= 0 else self._way_apart(terms, self.pairs[near[n]])
+        rows, kept = PairRows.none(len(near) * (1 + _KEPT)), ActivePairs.none(len(near))
+        count, staying = _pair_rows(
+            terms.xpos,
+            terms.xmat,
+            terms.cvel,
+            terms.bias_acc,
+            terms.subtree_com,
+            terms.root,
+            self._bodies,
+            self._geoms,
+            self._zone,
+            near,
+            limit,
+            distance,
+            fromto,
+            hint,
+            known,
+            active,
+            dt,
+            rows,
+            kept,
+        )
+        rows, kept = rows.first(count), ActivePairs(*(part[:staying].copy() for part in kept))
+        if count:
+            _set_bounds(self._zone, rows, self._second_difference(terms, rows, dt), dt)
         return rows, kept
 
-    def _witness(self, terms: Kinematics, k: int, known: ActivePair | None) -> PairRow | None:
-        """Return the closest points of a pair, or None when it is far away."""
-        p, fromto = self.pairs[k], np.zeros(6)
-        limit = _RELEASE * p.influence + self._margin[k]
-        distance = mujoco.mj_geomDistance(terms.model, terms.data, p.geom1, p.geom2, limit, fromto)
-        if distance >= limit:
-            return None
-        p1, p2 = fromto[:3].copy(), fromto[3:].copy()
-        if abs(distance) > 1e-6:
-            u = (p1 - p2) / distance
-        else:  # touching: keep the last direction, or find one
-            u = known.u if known else self._way_apart(terms, p)
-        return self._row(terms, k, distance, p1, p2, u / np.linalg.norm(u), True)
+    def _distances(self, terms: Kinematics, pairs: np.ndarray, limit: np.ndarray, fromto: np.ndarray) -> np.ndarray:
+        """Return the distances of pairs in the configuration of ``terms``, and write their witness points."""
+        m, d, measure = terms.model, terms.data, mujoco.mj_geomDistance
+        geoms, limits = self._geoms[pairs].tolist(), limit.tolist()
+        return np.array([measure(m, d, a, b, far, out) for (a, b), far, out in zip(geoms, limits, fromto, strict=True)])
 
     def _way_apart(self, terms: Kinematics, p: Pair) -> np.ndarray:
         """Return the direction in which the first of two touching shapes parts from the second: of their axes, the best."""
@@ -138,133 +221,167 @@ class CollisionRows:
             gaps.append(mujoco.mj_geomDistance(terms.model, probe.data, p.geom1, p.geom2, 1.0, fromto))
         return candidates[int(np.argmax(gaps))]
 
-    def _row(
-        self, terms: Kinematics, k: int, distance: float, p1: np.ndarray, p2: np.ndarray, u: np.ndarray, witness: bool
-    ) -> PairRow:
-        """Return a row without its bound; the bias is that of points fixed in their bodies."""
-        p = self.pairs[k]
-        (v1, a1), (v2, a2) = terms.motion(p.body1, p1), terms.motion(p.body2, p2)
-        return PairRow(k, distance, p1, p2, u, float(u @ (v1[:3] - v2[:3])), float(u @ (a1[:3] - a2[:3])), 0.0, witness)
-
-    def _add(
-        self,
-        terms: Kinematics,
-        dt: float,
-        row: PairRow,
-        known: ActivePair | None,
-        rows: list[PairRow],
-        kept: dict[tuple[int, int], ActivePair],
-    ) -> None:
-        """Take the rows of one pair if it is inside its zone, or approaches too fast to stop."""
-        p = self.pairs[row.pair]
-        inside = row.distance <= p.influence * (_RELEASE if known else 1.0)
-        if not inside:
-            if -row.rate > 0.7 * braking_speed(row.distance - p.security, BRAKING, dt):
-                rows.append(row)
-            return
-        rows.append(row)
-        xi = damper_gain(
-            known.xi if known else 0.0,
-            min(row.distance, p.influence),
-            -row.rate,
-            p.influence,
-            p.security,
-            DAMPING,
-            OFFSET,
-            dt,
-        )
-        R1, R2 = terms.xmat[p.body1].reshape(3, 3), terms.xmat[p.body2].reshape(3, 3)
-        points = [np.array([R1.T @ (row.p1 - terms.xpos[p.body1]), R2.T @ (row.p2 - terms.xpos[p.body2])])]
-        for old in known.points if known else ():
-            p1, p2 = terms.xpos[p.body1] + R1 @ old[0], terms.xpos[p.body2] + R2 @ old[1]
-            between = p1 - p2
-            gap = float(row.u @ between)
-            slid = float(np.linalg.norm(between - gap * row.u))
-            new = all(np.linalg.norm(old[0] - q[0]) > _SAME for q in points)
-            if new and slid < _SLID and gap < p.influence and len(points) <= _KEPT:
-                points.append(old)
-                rows.append(self._row(terms, row.pair, gap, p1, p2, row.u, False))
-        kept[p.geom1, p.geom2] = ActivePair(xi, row.u, np.array(points))
-
-    def _set_bounds(
-        self, terms: Kinematics, dt: float, rows: list[PairRow], kept: dict[tuple[int, int], ActivePair]
-    ) -> None:
-        biases = self._biases(terms, rows, dt)
-        for n, row in enumerate(rows):
-            p = self.pairs[row.pair]
-            known = kept.get((p.geom1, p.geom2))
-            xi = known.xi if known else 0.0
-            allowed = approach_limit(row.distance, xi, p.influence, p.security, BRAKING, dt)
-            if -_TOUCHING < row.distance < p.security:  # inside the margin: withdraw, but without a jerk
-                allowed = max(allowed, -max(row.rate, 0.0) - WITHDRAWAL * dt)
-            rows[n] = row._replace(bound=(-allowed - row.rate) / dt - biases[n])
-
-    def _biases(self, terms: Kinematics, rows: list[PairRow], dt: float) -> np.ndarray:
-        """Return d̈ along q̈ = 0.
-
-        For witness points by central differences of the distance over one step: rolling, sliding and curvature are then
-        right; how far that may differ from points fixed in the bodies is bounded.
-        """
-        m, probe, fromto = terms.model, self._probe, np.zeros(6)
-        total = np.array([-2.0 * row.distance for row in rows])
+    def _second_difference(self, terms: Kinematics, rows: PairRows, dt: float) -> np.ndarray:
+        """Return d̈ along q̈ = 0 by central differences of the distance: rolling, sliding and curvature are then right."""
+        witness = np.flatnonzero(rows.witness)
+        pairs, far, fromto = rows.pair[witness], np.full(len(witness), 10.0), np.zeros((len(witness), 6))
+        total = -2.0 * rows.distance
         for sign in (1.0, -1.0):
             q = terms.qpos.copy()
-            mujoco.mj_integratePos(m, q, terms.qvel, sign * dt)
-            probe.place(q)
-            for n, row in enumerate(rows):
-                if row.witness:
-                    p = self.pairs[row.pair]
-                    total[n] += mujoco.mj_geomDistance(m, probe.data, p.geom1, p.geom2, 10.0, fromto)
-        fixed = np.array([row.bias for row in rows])
-        curved = np.clip(total / dt**2, fixed - _CURVATURE, fixed + _CURVATURE)
-        return np.where([row.witness for row in rows], curved, fixed)
+            mujoco.mj_integratePos(terms.model, q, terms.qvel, sign * dt)
+            self._probe.place(q)
+            total[witness] += self._distances(self._probe, pairs, far, fromto)
+        return total / dt**2
 
-    def jacobian(self, terms: Kinematics, row: PairRow, start: tuple[int, int], out: np.ndarray) -> None:
-        """Write uᵀ(J1 − J2) into ``out``; ``start`` are the offsets of the two trees' columns in it, minus their first DOF."""
-        p = self.pairs[row.pair]
-        out[:] = 0.0
-        for body, point, sign, offset in ((p.body1, row.p1, 1.0, start[0]), (p.body2, row.p2, -1.0, start[1])):
-            if body not in self._chains:
-                self._chains[body] = terms.chain(body)
-            chain = self._chains[body]
-            if len(chain):
-                _project(terms.cdof, chain, point - terms.subtree_com[terms.root[body]], row.u, sign, offset, out)
+    def jacobian(self, terms: Kinematics, rows: PairRows, offsets: np.ndarray, starts: np.ndarray, out: np.ndarray) -> None:
+        """Write uᵀ(J1 − J2) of each row into ``out``, from index ``starts[row]``.
+
+        ``offsets`` (pairs, 2) are the columns of the two bodies' trees in a row, minus the trees' first DOFs.
+        """
+        if len(rows.pair):
+            _jacobian(
+                terms.cdof,
+                terms.subtree_com,
+                terms.root,
+                terms.chain_start,
+                terms.chain_dofs,
+                self._bodies,
+                rows.pair,
+                rows.points,
+                rows.u,
+                offsets,
+                starts,
+                out,
+            )
+
+
+def bodies_in_contact(contacts: Iterable) -> set[frozenset[int]]:
+    """Return the pairs of bodies that contacts join."""
+    return {frozenset((c.first.body, c.second.body)) for c in contacts}
 
 
 @numba.njit(cache=True)
-def _project(cdof, chain, r, u, sign, offset, out):
+def _find(active, geoms, near):
+    """Return where each near pair stands among the active ones, −1 if nowhere."""
+    out = np.full(near.shape[0], -1)
+    for n in range(near.shape[0]):
+        for k in range(active.shape[0]):
+            if active[k, 0] == geoms[near[n], 0] and active[k, 1] == geoms[near[n], 1]:
+                out[n] = k
+    return out
+
+
+@numba.njit(cache=True)
+def _pair_rows(
+    xpos,
+    xmat,
+    cvel,
+    bias_acc,
+    com,
+    root,
+    bodies,
+    geoms,
+    zone,
+    near,
+    limit,
+    distance,
+    fromto,
+    hint,
+    known,
+    active,
+    dt,
+    rows,
+    kept,
+):
+    """Write the rows of all pairs inside their zones, or approaching too fast to stop, and what is kept of them."""
+    count, staying = 0, 0
+    p, old, local = np.empty((2, 3)), np.empty((2, 3)), np.empty((2, 3))
+    for n in range(near.shape[0]):
+        k, d = near[n], distance[n]
+        if d >= limit[n]:
+            continue
+        influence, security = zone[k]
+        b1, b2 = bodies[k]
+        p[0], p[1] = fromto[n, :3], fromto[n, 3:]
+        u = (p[0] - p[1]) / d if abs(d) > 1e-6 else hint[n]
+        u = u / np.sqrt(u[0] ** 2 + u[1] ** 2 + u[2] ** 2)
+        _put(rows, count, k, d, p, u, True, cvel, bias_acc, com, root, b1, b2)
+        rate = rows.rate[count]
+        if d > influence * (_RELEASE if known[n] >= 0 else 1.0):
+            if -rate > 0.7 * braking_speed(d - security, BRAKING, dt):
+                rows.xi[count] = 0.0
+                count += 1
+            continue
+        before = active.xi[known[n]] if known[n] >= 0 else 0.0
+        xi = damper_gain(before, min(d, influence), -rate, influence, security, DAMPING, OFFSET, dt)
+        rows.xi[count] = xi
+        count += 1
+        X1, X2 = xmat[b1].reshape(3, 3), xmat[b2].reshape(3, 3)
+        local[0], local[1] = X1.T @ (p[0] - xpos[b1]), X2.T @ (p[1] - xpos[b2])
+        kept.geoms[staying], kept.xi[staying], kept.u[staying] = geoms[k], xi, u
+        points, size = kept.points[staying], 1
+        points[0] = local
+        if known[n] >= 0:
+            for j in range(active.count[known[n]]):
+                before_local = active.points[known[n], j]
+                old[0], old[1] = xpos[b1] + X1 @ before_local[0], xpos[b2] + X2 @ before_local[1]
+                between = old[0] - old[1]
+                gap = u[0] * between[0] + u[1] * between[1] + u[2] * between[2]
+                aside = between - gap * u
+                slid = np.sqrt(aside[0] ** 2 + aside[1] ** 2 + aside[2] ** 2)
+                new = size <= _KEPT and slid < _SLID and gap < influence
+                for i in range(size):
+                    apart = before_local[0] - points[i, 0]
+                    new = new and np.sqrt(apart[0] ** 2 + apart[1] ** 2 + apart[2] ** 2) > _SAME
+                if new:
+                    points[size] = before_local
+                    size += 1
+                    _put(rows, count, k, gap, old, u, False, cvel, bias_acc, com, root, b1, b2)
+                    rows.xi[count] = xi
+                    count += 1
+        kept.count[staying] = size
+        staying += 1
+    return count, staying
+
+
+@numba.njit(cache=True)
+def _put(rows, at, pair, distance, points, u, witness, cvel, bias_acc, com, root, b1, b2):
+    """Write a row without its bound; the bias is that of points fixed in their bodies."""
+    one, two = np.empty((2, 6)), np.empty((2, 6))
+    point_motion(cvel[b1], bias_acc[b1], points[0] - com[root[b1]], one)
+    point_motion(cvel[b2], bias_acc[b2], points[1] - com[root[b2]], two)
+    rows.pair[at], rows.distance[at], rows.witness[at] = pair, distance, witness
+    rows.points[at], rows.u[at] = points, u
+    rate, bias = 0.0, 0.0
+    for i in range(3):
+        rate += u[i] * (one[0, i] - two[0, i])
+        bias += u[i] * (one[1, i] - two[1, i])
+    rows.rate[at], rows.bias[at] = rate, bias
+
+
+@numba.njit(cache=True)
+def _set_bounds(zone, rows, curved, dt):
+    """Write (24); how far the distance's own acceleration may differ from that of points fixed in the bodies is bounded."""
+    for n in range(rows.pair.shape[0]):
+        influence, security = zone[rows.pair[n]]
+        bias = rows.bias[n]
+        if rows.witness[n]:
+            bias = rows.bias[n] = min(max(curved[n], bias - _CURVATURE), bias + _CURVATURE)
+        allowed = approach_limit(rows.distance[n], rows.xi[n], influence, security, BRAKING, dt)
+        if -_TOUCHING < rows.distance[n] < security:  # inside the margin: withdraw, but without a jerk
+            allowed = max(allowed, -max(rows.rate[n], 0.0) - WITHDRAWAL * dt)
+        rows.bound[n] = (-allowed - rows.rate[n]) / dt - bias
+
+
+@numba.njit(cache=True)
+def _jacobian(cdof, com, root, chain_start, chain_dofs, bodies, pair, points, u, offsets, starts, out):
     column = np.empty(6)
-    for k in range(chain.shape[0]):
-        point_column(cdof[chain[k]], r, column)
-        out[chain[k] + offset] += sign * (u[0] * column[0] + u[1] * column[1] + u[2] * column[2])
-
-
-@numba.njit(cache=True)
-def _near(xpos, xmat, cvel, com, root, bodies, plane, geoms, reach, margin, dt):
-    found = np.empty(geoms.shape[0], np.int64)
-    count = 0
-    moved = np.empty(6)
-    for k in range(geoms.shape[0]):
-        a, b = geoms[k, 0], geoms[k, 1]
-        speed = 0.0
-        for g in (a, b):
-            body = bodies[g]
-            point_column(cvel[body], xpos[g] - com[root[body]], moved)
-            speed += np.sqrt(moved[0] ** 2 + moved[1] ** 2 + moved[2] ** 2)
-        margin[k] = 2.0 * speed * dt + speed * speed / (2.0 * BRAKING)
-        between = xpos[b] - xpos[a]
-        if plane[a]:  # height above it
-            gap = between[0] * xmat[a, 2] + between[1] * xmat[a, 5] + between[2] * xmat[a, 8]
-        elif plane[b]:
-            gap = -(between[0] * xmat[b, 2] + between[1] * xmat[b, 5] + between[2] * xmat[b, 8])
-        else:
-            gap = np.sqrt(between[0] ** 2 + between[1] ** 2 + between[2] ** 2)
-        if gap < reach[k] + margin[k]:
-            found[count] = k
-            count += 1
-    return found[:count]
-
-
-def bodies_in_contact(contacts: Iterable) -> set[tuple[int, int]]:
-    """Return the pairs of bodies that contacts join: they touch, so they do not avoid each other."""
-    return {(c.first.body, c.second.body) for c in contacts}
+    for n in range(pair.shape[0]):
+        for side in range(2):
+            body = bodies[pair[n], side]
+            sign, at = 1.0 - 2.0 * side, starts[n] + offsets[pair[n], side]
+            r = points[n, side] - com[root[body]]
+            for e in range(chain_start[body], chain_start[body + 1]):
+                dof = chain_dofs[e]
+                point_column(cdof[dof], r, column)
+                out[at + dof] += sign * (u[n, 0] * column[0] + u[n, 1] * column[1] + u[n, 2] * column[2])

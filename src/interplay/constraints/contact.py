@@ -1,13 +1,14 @@
-"""Contacts: one 6D wrench each, no-slip with drift correction, and the cone in which the wrench may lie.
+"""Contacts: one wrench each, no-slip with drift correction, and the cone in which the wrench may lie.
 
 The unknown w of a contact is the wrench ON the first body BY the second, at the contact point, in the axes of the contact
 frame C. With J = J1 − J2 (6D, at p_C1, C axes) the same rows serve twice: the no-slip rows J q̈ = … (18), (20), and the
-generalized force Jᵀw (12), in which the second body gets −w by construction: Newton's third law.
+generalized force Jᵀw (12), in which the second body gets −w by construction: Newton's third law. A point contact has the
+three linear rows and a force only; its axes are those of the second body, so that the first may roll over the point.
 """
 
 from __future__ import annotations
 
-import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -60,31 +61,14 @@ class Contact:
     def second_side(self) -> np.ndarray:
         """What turns a force on the first surface into the one on the second, each in its own contact axes.
 
-        It acts back; and with the two sides swapped the frame of a planar contact has the axes (x, −y, −z), a grip's the same.
+        It acts back; and with the two sides swapped the frame of patches has the axes (x, −y, −z), a grip's the same.
         """
-        return np.array([-1.0, 1.0, 1.0]) if self.kind == "planar" else -np.ones(3)
+        return -np.ones(3) if self.kind == "grasp" else np.array([-1.0, 1.0, 1.0])
 
-    def load(self, time: float) -> float:
-        """Return how far the contact may carry: 1 fully, 0 not at all; it fades in after making and out before release."""
-        load = 1.0
-        if self.fade_in > 0:
-            load = min(load, smooth((time - self.made_at) / self.fade_in))
-        if time > self.release_at:
-            load = min(load, 1.0 - smooth((time - self.release_at) / self.fade_out) if self.fade_out > 0 else 0.0)
-        return load
-
-    def softness(self, time: float, dt: float) -> float:
-        """Return ρ, how much of the relative velocity a step may leave: 0, or while the contact fades in up to e^(−2Δt/T).
-
-        A contact that stopped its bodies within one step would make the torques jump.
-        """
-        return (1.0 - self.load(time)) * math.exp(-2.0 * dt / _SETTLING) if time < self.made_at + self.fade_in else 0.0
-
-    def costs(self, time: float) -> np.ndarray:
-        """Return the cost of each wrench component (6,): low when loaded, so high when faded that the force vanishes."""
-        load = self.load(time)
-        cost = self.force_cost**load * _FADED_COST ** (1.0 - load)
-        return np.repeat([cost, cost / _TORQUE_ARM**2], 3)
+    @property
+    def dim(self) -> int:
+        """Number of rows and of unknowns: 6, of a point contact 3."""
+        return 3 if self.kind == "point" else 6
 
     def checkpoint(self) -> dict[str, Any]:
         """Return what restores this contact, as plain numbers."""
@@ -110,10 +94,22 @@ _NUMBERS = (
 )
 
 
-def smooth(t: float) -> float:
+@numba.njit(cache=True)
+def smooth(t):
     """Return the smooth step (C²) from 0 at t = 0 to 1 at t = 1."""
     t = min(max(t, 0.0), 1.0)  # also of ±inf
     return t * t * t * (10.0 + t * (6.0 * t - 15.0))
+
+
+@numba.njit(cache=True)
+def _load(time, made_at, fade_in, release_at, fade_out):
+    """Return how far a contact may carry: 1 fully, 0 not at all; it fades in after making and out before release."""
+    load = 1.0
+    if fade_in > 0.0:
+        load = min(load, smooth((time - made_at) / fade_in))
+    if time > release_at:
+        load = min(load, 1.0 - smooth((time - release_at) / fade_out) if fade_out > 0.0 else 0.0)
+    return load
 
 
 def make_contact(terms: Kinematics, first: Surface, second: Surface, frame: ContactFrame, **options: float) -> Contact:
@@ -123,6 +119,12 @@ def make_contact(terms: Kinematics, first: Surface, second: Surface, frame: Cont
         R = terms.xmat[body].reshape(3, 3)
         local += [R.T @ (frame.position - terms.xpos[body]), R.T @ frame.rotation]
     return Contact(first, second, frame.kind, frame.half, *local, **options)
+
+
+def point_cone(friction: float) -> np.ndarray:
+    """Return the 4 facets E (4, 3), E f ≥ 0, of a pyramid inside Coulomb's cone: |fx|, |fy| ≤ μ/√2 fz."""
+    mu = friction / np.sqrt(2.0)
+    return np.array([[1, 0, mu], [-1, 0, mu], [0, 1, mu], [0, -1, mu]], float)
 
 
 def cone(half: np.ndarray, friction: float) -> np.ndarray:
@@ -145,12 +147,16 @@ def cone(half: np.ndarray, friction: float) -> np.ndarray:
 
 
 class ContactRows:
-    """The contacts of one problem as arrays: Jacobians, no-slip right-hand sides and frames, all from one kernel."""
+    """The contacts of one problem as arrays: Jacobians, no-slip right-hand sides, costs and frames, all from one kernel."""
 
-    def __init__(self, terms: Kinematics, contacts: list[Contact]):
+    def __init__(self, terms: Kinematics, contacts: Sequence[Contact]):
         """Find the DOFs that move each contact; a DOF that moves both bodies alike drops out."""
         self.contacts = contacts
         n = len(contacts)
+        self.dim = np.array([c.dim for c in contacts], np.int64)
+        self.start = np.concatenate([[0], np.cumsum(self.dim)]).astype(np.int64)
+        """First unknown (and first row) of each contact; last, their number."""
+        self.size = int(self.start[-1])
         columns, signs = [], []
         for contact in contacts:
             sign = np.zeros(terms.model.nv)
@@ -164,18 +170,23 @@ class ContactRows:
         for k, (cols, sign) in enumerate(zip(columns, signs, strict=True)):
             self._cols[k, : len(cols)], self._sign[k, : len(cols)] = cols, sign
         self._bodies = np.array([(c.first.body, c.second.body) for c in contacts], np.int64).reshape(n, 2)
+        self._sites = np.array([c.first.site for c in contacts], np.int64)
         self._p = np.array([(c.p1, c.p2) for c in contacts]).reshape(n, 2, 3)
         self._R = np.array([(c.R1, c.R2) for c in contacts]).reshape(n, 2, 3, 3)
-        self._soft = np.zeros(n)
+        timing = [(c.made_at, c.fade_in, c.release_at, c.fade_out, c.force_cost, c.min_force) for c in contacts]
+        self._timing = np.array(timing, float).reshape(n, 6)
         self.position = np.zeros((n, 3))
         self.rotation = np.zeros((n, 3, 3))
         self.drift = np.zeros((n, 6))
-        self.rhs = np.zeros((n, 6))
+        self.rhs = np.zeros(self.size)
+        self.cost = np.zeros(self.size)
+        """Cost of each unknown: low when loaded, so high when faded that the force vanishes."""
+        self.least = np.zeros(n)
+        """Least normal force [N] that is wished for."""
 
     def update(self, terms: Kinematics, time: float, dt: float, jacobian: np.ndarray) -> None:
-        """Fill ``jacobian`` (n, 6, width) and the right-hand sides for the present state."""
+        """Fill ``jacobian`` (n, 6, width), right-hand sides and costs for the present state."""
         if self.contacts:
-            self._soft[:] = [c.softness(time, dt) for c in self.contacts]
             _contact_rows(
                 terms.xpos,
                 terms.xmat,
@@ -189,20 +200,43 @@ class ContactRows:
                 self._R,
                 self._cols,
                 self._sign,
-                self._soft,
+                self.dim,
+                self.start,
+                self._timing,
+                time,
                 dt,
                 jacobian,
                 self.rhs,
+                self.cost,
+                self.least,
                 self.position,
                 self.rotation,
                 self.drift,
             )
 
-    def wrench_at_site(self, terms: Kinematics, k: int, w: np.ndarray) -> np.ndarray:
-        """Return contact k's wrench in world axes at the origin of its first site."""
-        force, torque = self.rotation[k] @ w[:3], self.rotation[k] @ w[3:]
-        arm = self.position[k] - terms.site_xpos[self.contacts[k].first.site]
-        return np.concatenate([force, torque + np.cross(arm, force)])
+    def forces(
+        self, terms: Kinematics, unknowns: np.ndarray, jacobian: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return wrenches (n, 6) in contact axes and in world axes at their first sites, and their generalized force (nv,)."""
+        n = len(self.contacts)
+        wrenches, at_sites, total = np.zeros((n, 6)), np.zeros((n, 6)), np.zeros(terms.model.nv)
+        if n:
+            _forces(
+                unknowns,
+                self.dim,
+                self.start,
+                jacobian,
+                self._cols,
+                self._sign,
+                self.position,
+                self.rotation,
+                terms.site_xpos,
+                self._sites,
+                wrenches,
+                at_sites,
+                total,
+            )
+        return wrenches, at_sites, total
 
 
 @numba.njit(cache=True)
@@ -247,10 +281,15 @@ def _contact_rows(
     R_local,
     cols,
     sign,
-    soft,
+    dim,
+    start,
+    timing,
+    time,
     dt,
     J,
     rhs,
+    cost,
+    least,
     position,
     rotation,
     drift,
@@ -258,26 +297,37 @@ def _contact_rows(
     motion1, motion2 = np.empty((2, 6)), np.empty((2, 6))
     column, e, need = np.empty(6), np.empty(6), np.empty(6)
     for k in range(bodies.shape[0]):
-        b1, b2 = bodies[k, 0], bodies[k, 1]
+        b1, b2, at = bodies[k, 0], bodies[k, 1], start[k]
+        made_at, fade_in = timing[k, 0], timing[k, 1]
+        load = _load(time, made_at, fade_in, timing[k, 2], timing[k, 3])
+        least[k] = timing[k, 5] * load
+        force_cost = timing[k, 4] ** load * _FADED_COST ** (1.0 - load)
+        for r in range(dim[k]):
+            cost[at + r] = force_cost if r < 3 else force_cost / _TORQUE_ARM**2
         X1, X2 = xmat[b1].reshape(3, 3), xmat[b2].reshape(3, 3)
         p = X1 @ p_local[k, 0] + xpos[b1]
         q = X2 @ p_local[k, 1] + xpos[b2]
-        R = X1 @ R_local[k, 0]
         Q = X2 @ R_local[k, 1]
-        e[:3] = q - p
-        rotation_log(Q @ R.T, e[3:])
+        e[:3], e[3:] = q - p, 0.0
+        R = Q
+        if dim[k] == 6:
+            R = X1 @ R_local[k, 0]
+            rotation_log(Q @ R.T, e[3:])
         point_motion(cvel[b1], bias_acc[b1], p - com[root[b1]], motion1)
         point_motion(cvel[b2], bias_acc[b2], p - com[root[b2]], motion2)
         # (20): (J1 − J2) q̈ = (e/Δt − (v1 − v2))/Δt − (J̇1 − J̇2) q̇, world axes at p_C1; then turned into C axes.
-        # A soft contact (ρ > 0) is critically damped instead: v⁺ = ρ v + (1 − √ρ)² e/Δt.
-        rho = soft[k]
+        # A contact that stopped its bodies within one step would make the torques jump: while it fades in it is critically
+        # damped instead, v⁺ = ρ v + (1 − √ρ)² e/Δt, where ρ is how much of the relative velocity a step may leave.
+        rho = (1.0 - load) * np.exp(-2.0 * dt / _SETTLING) if time < made_at + fade_in else 0.0
         pull = (1.0 - np.sqrt(rho)) ** 2
         for half in range(2):  # linear, angular: a contact that has slipped is brought back at a bounded pace
             part = slice(3 * half, 3 * half + 3)
             back = _bounded(pull * e[part] / dt, RETURN_SPEED)
             stop = _bounded((back - (1.0 - rho) * (motion1[0, part] - motion2[0, part])) / dt, STOPPING)
             need[part] = stop - (motion1[1, part] - motion2[1, part])
-        rhs[k, :3], rhs[k, 3:] = R.T @ need[:3], R.T @ need[3:]
+        for r in range(dim[k]):
+            h = 3 * (r // 3)
+            rhs[at + r] = R[0, r - h] * need[h] + R[1, r - h] * need[h + 1] + R[2, r - h] * need[h + 2]
         position[k], rotation[k], drift[k] = p, R, e
         for j in range(cols.shape[1]):
             s = sign[k, j]
@@ -289,3 +339,23 @@ def _contact_rows(
             for r in range(3):
                 J[k, r, j] = s * (R[0, r] * column[0] + R[1, r] * column[1] + R[2, r] * column[2])
                 J[k, r + 3, j] = s * (R[0, r] * column[3] + R[1, r] * column[4] + R[2, r] * column[5])
+
+
+@numba.njit(cache=True)
+def _forces(x, dim, start, J, cols, sign, position, rotation, site_xpos, sites, wrenches, at_sites, total):
+    for k in range(dim.shape[0]):
+        w, out, R = wrenches[k], at_sites[k], rotation[k]
+        for r in range(dim[k]):
+            w[r] = x[start[k] + r]
+        for j in range(cols.shape[1]):
+            if sign[k, j] == 0.0:
+                break
+            for r in range(dim[k]):
+                total[cols[k, j]] += w[r] * J[k, r, j]
+        for i in range(3):
+            out[i] = R[i, 0] * w[0] + R[i, 1] * w[1] + R[i, 2] * w[2]
+            out[3 + i] = R[i, 0] * w[3] + R[i, 1] * w[4] + R[i, 2] * w[5]
+        arm = position[k] - site_xpos[sites[k]]
+        out[3] += arm[1] * out[2] - arm[2] * out[1]
+        out[4] += arm[2] * out[0] - arm[0] * out[2]
+        out[5] += arm[0] * out[1] - arm[1] * out[0]

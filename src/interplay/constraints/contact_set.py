@@ -68,7 +68,7 @@ class ContactSet:
         a, b = (surface(self._scene.model, self._scene.site(name)) for name in (first, second))
         if a.body == b.body:
             raise ContactError(f"{first!r} and {second!r} belong to the same body")
-        if a.fixed:
+        if a.fixed or b.kind == "point":
             a, b = b, a
         if a.fixed:
             raise ContactError(f"{first!r} and {second!r} are both fixed: nothing to constrain")

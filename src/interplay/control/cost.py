@@ -10,7 +10,7 @@ import numba
 import numpy as np
 
 from interplay.constraints.contact import Contact
-from interplay.objectives.base import Objective
+from interplay.objectives.base import Feature, Objective
 from interplay.scene.kinematics import Kinematics
 
 REGULARISATION = 1e-6
@@ -49,8 +49,8 @@ class Cost:
         self.diagonal = np.array([self.block[t] + i * (n + 1) for t, n in enumerate(sizes) for i in range(n)], np.int64)
         self.hessian = np.zeros(int(self.block[-1]))
         self.gradient = np.zeros(m.nv)
-        self.force_weight = np.zeros((len(contacts), 3))
-        self.force_gradient = np.zeros((len(contacts), 3))
+        self.forces: dict[int, tuple[float, np.ndarray]] = {}
+        """Weight and gradient (3,) on the force of each contact that an objective concerns."""
 
     def write_into(self, hessian: np.ndarray, weights: np.ndarray, jacobians: np.ndarray) -> None:
         """Let the blocks, the residuals' weights and their Jacobians live in parts of the program's source vector."""
@@ -67,11 +67,16 @@ class Cost:
         self.gradient[:] = 0.0
         self.hessian[self.diagonal] = REGULARISATION
         self.residual_weight[:] = 0.0
-        self.force_weight[:] = 0.0
-        self.force_gradient[:] = 0.0
+        self.forces.clear()
 
-    def add(self, objective: Objective, weight: float, jacobian: np.ndarray, rate: np.ndarray) -> None:
-        """Add ½ w ‖J q̈ + rate‖²."""
+    def add(self, objective: Objective, weight: float, x: Feature) -> None:
+        """Add ½ w ‖J q̈ + rate‖², where rate = J̇q̇ − ẍ_ref + k(x − x_ref) + d(ẋ − ẋ_ref) = J̇q̇ − ẍ^d (33).
+
+        k(x − x_ref) is limited so that the feature approaches no faster than the objective's ``max_speed``.
+        """
+        error, velocity, jacobian, bias = (np.ascontiguousarray(part, float) for part in x)
+        pull = objective.max_speed * objective.damping
+        rate = _rate(error, velocity, bias, objective.stiffness, objective.damping, pull)
         rows = self.rows.get(id(objective))
         if rows is not None:
             self.residual_jacobian[id(objective)][:] = jacobian
@@ -79,17 +84,7 @@ class Cost:
             self.residual_weight[rows] = weight
             return
         block, size, local = self._place[id(objective)]
-        _rank_update(
-            self.hessian,
-            self.gradient,
-            block,
-            size,
-            local,
-            objective.dofs,
-            np.ascontiguousarray(jacobian),
-            rate,
-            weight,
-        )
+        _rank_update(self.hessian, self.gradient, block, size, local, objective.dofs, jacobian, rate, weight)
 
     def add_diagonal(self, dofs: np.ndarray, weights: np.ndarray, rate: np.ndarray) -> None:
         """Add ½ Σ w (q̈ + rate)² over single DOFs."""
@@ -101,8 +96,28 @@ class Cost:
         for k, contact in enumerate(self._contacts):
             if surface in (contact.first.name, contact.second.name):
                 side = 1.0 if surface == contact.first.name else contact.second_side
-                self.force_weight[k] += weight
-                self.force_gradient[k] -= weight * side * reference
+                before, gradient = self.forces.get(k, (0.0, np.zeros(3)))
+                self.forces[k] = before + weight, gradient - weight * side * reference
+
+    def write_forces(self, start: np.ndarray, weights: np.ndarray, gradient: np.ndarray) -> None:
+        """Add the costs of forces to the unknowns of their contacts."""
+        gradient[:] = 0.0
+        for k, (weight, slope) in self.forces.items():
+            at = slice(start[k], start[k] + 3)
+            weights[at] += weight
+            gradient[at] = slope
+
+
+@numba.njit(cache=True)
+def _rate(error, velocity, bias, stiffness, damping, pull):
+    out, size = np.empty(error.shape[0]), 0.0
+    for i in range(error.shape[0]):
+        size += error[i] * error[i]
+    size = stiffness * np.sqrt(size)
+    gain = stiffness * (pull / size if size > pull else 1.0)
+    for i in range(error.shape[0]):
+        out[i] = bias[i] + gain * error[i] + damping * velocity[i]
+    return out
 
 
 @numba.njit(cache=True)

@@ -7,9 +7,10 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import mujoco
+import numba
 import numpy as np
 
-from interplay.constraints.collision import CollisionRows, PairRow, bodies_in_contact
+from interplay.constraints.collision import ActivePairs, CollisionRows, PairRows
 from interplay.constraints.collision_set import CollisionSet
 from interplay.constraints.contact import Contact
 from interplay.constraints.limits import JointLimits
@@ -17,9 +18,9 @@ from interplay.control.assembly import Assembly, enough_slots
 from interplay.control.state import Conflict, Memory, Proof, Solution, State, Timing, check_state, dump_state
 from interplay.errors import InputError, SolverError, number
 from interplay.objectives.base import Objective
+from interplay.qp import solvers
 from interplay.qp.problem import QP, QPSolution
 from interplay.qp.relaxation import relax
-from interplay.qp.solvers import make_solver
 from interplay.scene.kinematics import Kinematics
 from interplay.scene.scene import Scene
 
@@ -34,11 +35,11 @@ class Demands(NamedTuple):
 class IntegratedController:
     """Turns a state into accelerations, torques and wrenches. ``solve`` changes nothing: all memory travels in the state."""
 
-    def __init__(self, scene: Scene, dt: float, solver: str = DEFAULT_SOLVER):
+    def __init__(self, scene: Scene, dt: float, solver: str = solvers.DEFAULT):
         """Take the scene, the control step [s] and the name of the QP solver."""
         self.scene = scene
         self.dt = number("dt", dt, 1e-5, 0.2, "s")
-        self.solver = make_solver(solver)
+        self.solver = solvers.make_solver(solver)
         _refuse_stiff(scene.model, self.dt)
         self.terms = Kinematics(scene.model)
         self.limits = JointLimits.of(scene.model)
@@ -48,7 +49,7 @@ class IntegratedController:
         self._at: State | None = None
         self._model_seconds = 0.0
         self._assembly: Assembly | None = None
-        self._key: tuple = ()
+        self._demanded: Demands | None = None
         self._pairs = CollisionRows(self.terms, self.collisions.pairs)
         self._pairs_version = self.collisions.version
         self._lower, self._upper = np.zeros(scene.model.nv), np.zeros(scene.model.nv)
@@ -56,7 +57,7 @@ class IntegratedController:
     def initial_state(self) -> State:
         """Return the scene's initial state, at rest."""
         nv = self.scene.model.nv
-        return State(0.0, self.scene.qpos, np.zeros(nv), np.zeros(nv), Memory(np.zeros((2, len(self.limits.dof))), {}))
+        return State(0.0, self.scene.qpos, np.zeros(nv), np.zeros(nv), Memory(np.zeros((2, len(self.limits.dof))), ActivePairs.none()))
 
     def at(self, state: State) -> Kinematics:
         """Return the terms at a state; a state is never changed, so the same one is computed once."""
@@ -80,8 +81,7 @@ class IntegratedController:
         assembled = clock.perf_counter()
         found, conflicts, fallback = self._solve_or_relax(qp, assembly, state)
         timing = Timing(self._model_seconds, assembled - begin, clock.perf_counter() - assembled)
-        closest = min((row.distance for row in pairs if row.witness), default=np.inf)
-        return self._solution(found, assembly, state, memory, conflicts, fallback, timing, closest)
+        return self._solution(found, assembly, state, memory, conflicts, fallback, timing, pairs.closest)
 
     def problem(self, state: State) -> QP:
         """Return a copy of the program of a state, for other solvers and for study."""
@@ -111,31 +111,31 @@ class IntegratedController:
 
     # -- parts of a step -----------------------------------------------------------------------------------------------
 
-    def _program(self, state: State) -> tuple[QP, Assembly, Memory, list[PairRow]]:
+    def _program(self, state: State) -> tuple[QP, Assembly, Memory, PairRows]:
         terms = self.at(state)
         if self._pairs_version != self.collisions.version:
             self._pairs = CollisionRows(terms, self.collisions.pairs)
-            self._pairs_version = self.collisions.version
+            self._pairs_version, self._assembly = self.collisions.version, None
         limits = state.memory.limits.copy()
         self.limits.bounds(state.qpos, state.qvel, self.dt, limits, self._lower, self._upper)
         demands = self.demands()
-        rows, active = self._pairs.update(terms, self.dt, state.memory.pairs, bodies_in_contact(demands.contacts))
+        rows, active = self._pairs.update(terms, self.dt, state.memory.pairs, demands.contacts)
         assembly = self._assembly_for(demands, rows)
-        qp = assembly.fill(terms, state.time, self.dt, state.applied, (self._lower, self._upper), self._pairs, rows)
+        qp = assembly.fill(terms, state.time, self.dt, state.applied, (self._lower, self._upper), rows)
         return qp, assembly, Memory(limits, active), rows
 
-    def _assembly_for(self, demands: Demands, rows: list[PairRow]) -> Assembly:
-        contacts, objectives = demands
-        key = (tuple(id(c) for c in contacts), tuple(id(o) for o in objectives), self._pairs_version)
-        fresh = self._assembly is None or key != self._key
-        present = {} if fresh or self._assembly is None else self._assembly.slots
-        slots = enough_slots(present, rows, self._pairs)
-        if self._assembly is None or fresh or slots != present:
-            for objective in objectives:
+    def _assembly_for(self, demands: Demands, rows: PairRows) -> Assembly:
+        """Return the assembly of the present demands: the last one, unless they have changed or more pairs came near."""
+        present, last = self._assembly, self._demanded
+        slots = present.slots if present is not None else np.zeros(len(self._pairs.groups), np.int64)
+        enough = enough_slots(slots, rows, self._pairs)
+        changed = last is None or demands.contacts is not last.contacts or demands.objectives != last.objectives
+        if present is None or changed or enough is not slots:
+            for objective in demands.objectives:
                 objective.attach(self.scene)
-            self._assembly = Assembly(self.terms, self.limits, list(contacts), list(objectives), slots)
-            self._key = key
-        return self._assembly
+            present = Assembly(self.terms, self.limits, *demands, self._pairs, enough)
+            self._assembly, self._demanded = present, demands
+        return present
 
     def _solve_or_relax(
         self, qp: QP, assembly: Assembly, state: State
@@ -146,16 +146,14 @@ class IntegratedController:
             found = self.solver.solve(qp)
             if found.solved:
                 return found, (), False
-        relaxed = relax(qp, _relaxable(assembly), make_solver("piqp"))
+        relaxed = relax(qp, _relaxable(assembly), solvers.make_solver("piqp"))
         if relaxed is None:
             return self._let_go(qp, assembly, state)
         return relaxed.solution, _name(relaxed.slack, assembly, self.terms), True
 
     def _refuse_nan(self, qp: QP, assembly: Assembly, state: State) -> None:
         """Raise when the program holds a number that is not finite (or a bound that is NaN), and name the objective if it is one."""
-        numbers = (qp.P.data, qp.c, qp.A.data, qp.b, qp.G.data)
-        bounds = (qp.h_l, qp.h_u, qp.x_l, qp.x_u)
-        if all(np.isfinite(part).all() for part in numbers) and not any(np.isnan(part).any() for part in bounds):
+        if _finite(qp.P.data, qp.c, qp.A.data, qp.b, qp.G.data, qp.h_l, qp.h_u, qp.x_l, qp.x_u):
             return
         culprits = [o.name for o in assembly.objectives if not np.isfinite(o.error(self.terms, state.time)).all()]
         blame = f" (objective {', '.join(culprits)})" if culprits else ""
@@ -184,15 +182,11 @@ class IntegratedController:
         timing: Timing,
         closest: float,
     ) -> Solution:
-        terms, nv, nc = self.terms, assembly.nv, len(assembly.contacts)
+        terms, nv, rows = self.terms, assembly.nv, assembly.rows
         qacc = found.x[:nv].copy()
-        wrenches = found.x[nv : nv + 6 * nc].reshape(nc, 6).copy()
-        contact = np.zeros(nv)
-        for k, cols in enumerate(assembly.rows.columns):
-            contact[cols] += wrenches[k] @ assembly._jacobian[k, :, : len(cols)]
-        tau = terms.full_mass() @ qacc + terms.qfrc_bias - terms.qfrc_passive - state.applied - contact
+        wrenches, at_sites, contact = rows.forces(terms, found.x[nv : nv + rows.size], assembly.jacobian)
+        tau = terms.mass_times(qacc) + terms.qfrc_bias - terms.qfrc_passive - state.applied - contact
         tau[assembly.free_dofs] = 0.0
-        at_sites = np.array([assembly.rows.wrench_at_site(terms, k, w) for k, w in enumerate(wrenches)]).reshape(nc, 6)
         proof = Proof(found.status, found.iterations, found.primal_residual, found.dual_residual, found.gap)
         return Solution(
             qacc,
@@ -208,6 +202,20 @@ class IntegratedController:
             timing,
             closest,
         )
+
+
+@numba.njit(cache=True)
+def _finite(P, c, A, b, G, h_l, h_u, x_l, x_u):
+    """Return whether all numbers are finite and no bound is NaN: any other number makes the sum of its zero multiples NaN."""
+    total = 0.0
+    for part in (P, c, A, b, G):
+        for value in part:
+            total += 0.0 * value
+    for part in (h_l, h_u, x_l, x_u):
+        for value in part:
+            if value != value:
+                return False
+    return total == 0.0
 
 
 def _refuse_stiff(m: mujoco.MjModel, dt: float) -> None:
@@ -231,17 +239,14 @@ def _refuse_stiff(m: mujoco.MjModel, dt: float) -> None:
 def _relaxable(assembly: Assembly) -> dict[str, list[tuple[str, int]]]:
     """Return the rows of each kind that may give way."""
     kinds: dict[str, list[tuple[str, int]]] = {"force": [], "collision": [], "limit": [], "torque": [], "slip": []}
-    for index, (kind, _, _) in enumerate(assembly.in_labels):
-        if kind in ("torque", "collision"):
-            kinds[kind].append(("G", index))
+    kinds["torque"] = [("G", index) for index in range(*assembly.torque_rows.indices(len(assembly.h_l)))]
+    kinds["collision"] = [
+        ("G", assembly.collision_rows.start + int(slot)) for slot in np.flatnonzero(assembly.slot_pair >= 0)
+    ]
     kinds["slip"] = [("A", index) for index, (kind, _, _) in enumerate(assembly.eq_labels) if kind == "slip"]
     bounded = np.flatnonzero(np.isfinite(assembly.x_l[: assembly.nv]) | np.isfinite(assembly.x_u[: assembly.nv]))
     kinds["limit"] = [("x", int(i)) for i in bounded]
-    kinds["force"] = [
-        ("x", assembly.nv + 6 * k + 2)
-        for k, c in enumerate(assembly.contacts)
-        if c.kind == "planar" and c.min_force > 0
-    ]
+    kinds["force"] = [("x", int(i)) for i in assembly.pressed]
     return kinds
 
 
@@ -251,11 +256,11 @@ def _name(slack: list[tuple[str, int, float]], assembly: Assembly, terms: Kinema
     m = terms.model
     for block, index, amount in slack:
         if block == "x" and index >= assembly.nv:
-            contact = assembly.contacts[(index - assembly.nv) // 6]
+            contact = assembly.contacts[int(np.searchsorted(assembly.rows.start, index - assembly.nv, "right")) - 1]
             label = ("force", " – ".join(contact.label), "N")
         elif block == "x":
             label = ("limit", m.joint(int(m.dof_jntid[index])).name, "rad/s²")
         else:
-            label = (assembly.in_labels if block == "G" else assembly.eq_labels)[index]
+            label = assembly.label(block, index)
         worst[label] = max(worst.get(label, 0.0), abs(amount))
     return tuple(Conflict(kind, name, amount, unit) for (kind, name, unit), amount in sorted(worst.items()))

@@ -10,35 +10,31 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import mujoco
+import numba
 import numpy as np
 
-from interplay.constraints.collision import ActivePair
+from interplay.constraints.collision import ActivePairs
 from interplay.errors import StateError
+
+
+_FASTEST = 1e4
+"""No body moves faster than this [m/s, rad/s]."""
 
 
 class Memory(NamedTuple):
     """What the dampers keep from step to step: ξ of each joint limit (2, joints), and of each pair of shapes inside its zone."""
 
     limits: np.ndarray
-    pairs: dict[tuple[int, int], ActivePair]
+    pairs: ActivePairs
 
     def checkpoint(self) -> dict[str, Any]:
         """Return the memory as plain numbers."""
-        return {
-            "limits": self.limits.tolist(),
-            "pairs": [[*k, p.xi, p.u.tolist(), p.points.tolist()] for k, p in self.pairs.items()],
-        }
+        return {"limits": self.limits.tolist(), "pairs": self.pairs.checkpoint()}
 
     @classmethod
     def restore(cls, data: dict[str, Any]) -> Memory:
         """Return the memory written by ``checkpoint``."""
-        return cls(
-            np.array(data["limits"], float).reshape(2, -1),
-            {
-                (int(a), int(b)): ActivePair(float(xi), np.array(u), np.array(points))
-                for a, b, xi, u, points in data["pairs"]
-            },
-        )
+        return cls(np.array(data["limits"], float).reshape(2, -1), ActivePairs.restore(data["pairs"]))
 
 
 @dataclass(frozen=True)
@@ -58,6 +54,9 @@ class State:
 
 def check_state(m: mujoco.MjModel, state: State) -> None:
     """Raise, and write the state to a file, when it is not finite or does not fit the model."""
+    sizes = (state.qpos.size, state.qvel.size, state.applied.size)
+    if sizes == (m.nq, m.nv, m.nv) and _sound(state.qpos, state.qvel, state.applied):
+        return
     bad = None
     for name, array, size in (("qpos", state.qpos, m.nq), ("qvel", state.qvel, m.nv), ("applied", state.applied, m.nv)):
         if array.shape != (size,):
@@ -65,10 +64,21 @@ def check_state(m: mujoco.MjModel, state: State) -> None:
         elif not np.isfinite(array).all():
             index = int(np.flatnonzero(~np.isfinite(array))[0])
             bad = f"{name}[{index}] is {array[index]}: expected finite numbers"
-        elif name == "qvel" and np.abs(array).max(initial=0.0) > 1e4:
+        elif name == "qvel" and np.abs(array).max(initial=0.0) > _FASTEST:
             bad = f"qvel[{int(np.abs(array).argmax())}] is {array[np.abs(array).argmax()]:.3g}: no body moves that fast"
         if bad:
             raise StateError(f"at t = {state.time:.4f} s, {bad}", dump_state(state))
+
+
+@numba.njit(cache=True)
+def _sound(qpos, qvel, applied):
+    total, fastest = 0.0, 0.0
+    for part in (qpos, qvel, applied):
+        for value in part:
+            total += 0.0 * value
+    for value in qvel:
+        fastest = max(fastest, abs(value))
+    return total == 0.0 and fastest <= _FASTEST
 
 
 def dump_state(state: State) -> str:

@@ -11,6 +11,7 @@ from interplay.errors import InputError, InterplayError, number
 from interplay.io.recording import Recorder, Recording
 from interplay.io.report import make_report, write_report
 from interplay.motion.controls import read_targets
+from interplay.qp import solvers
 from interplay.scenarios import scenario
 from interplay.scenarios.base import Scenario
 from interplay.simulation import Simulation
@@ -25,7 +26,7 @@ def run(
     *,
     seconds: float | None = None,
     dt: float | None = None,
-    solver: str = "piqp",
+    solver: str = solvers.DEFAULT,
     seed: int = 0,
     parameters: Mapping[str, Any] | None = None,
     targets: str | Path | None = None,

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from interplay.errors import InputError, number, pick, quaternion, vector
-from interplay.objectives.frame import log, rotation, turned
+from interplay.objectives.frame import rotation, turn_from, turned
 from interplay.objectives.reference import Sample
 
 KINDS = {"scalar": 1, "point": 3, "pose": 7}
@@ -72,7 +72,7 @@ class Control:
         offset = np.empty(self._dim)
         offset[: min(self.size, 3)] = start.value[:3] - target[:3]
         if self.kind == "pose":
-            offset[3:] = log(rotation(start.value[3:]) @ rotation(target[3:]).T)
+            offset[3:] = turn_from(target[3:], rotation(start.value[3:]))
         ways = [np.linalg.norm(offset[:3]) / self.max_speed] + (
             [np.linalg.norm(offset[3:]) / self.max_turn] if self.kind == "pose" else []
         )

@@ -85,20 +85,9 @@ class Objective:
         total = sum(smooth((time - rise) / FADE) * (1.0 - smooth((time - fall) / FADE)) for rise, fall in self.fades)
         return min(total, 1.0)
 
-    def pull(self, error: np.ndarray) -> np.ndarray:
-        """Return k(x − x_ref), limited so that the feature approaches no faster than ``max_speed``."""
-        if self.max_speed < np.inf:
-            size = float(np.sqrt(error @ error))
-            longest = self.max_speed * self.damping / self.stiffness if self.stiffness else np.inf
-            if size > longest:
-                return (self.stiffness * longest / size) * error
-        return self.stiffness * error
-
     def add_to(self, terms: Kinematics, time: float, cost: Any) -> None:
         """Add this objective's quadratic cost; ``cost`` is the controller's :class:`interplay.control.cost.Cost`."""
-        x = self.feature(terms, time)
-        rate = x.bias + self.pull(x.error) + self.damping * x.velocity
-        cost.add(self, self.weight * self.level(time), x.jacobian, rate)
+        cost.add(self, self.weight * self.level(time), self.feature(terms, time))
 
     def error(self, terms: Kinematics, time: float) -> np.ndarray:
         """Return x ⊖ x_ref at the present state."""

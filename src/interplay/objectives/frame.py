@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import mujoco
+import numba
 import numpy as np
 
 from interplay.constraints.contact import rotation_log
@@ -27,17 +28,28 @@ class Frame:
         return terms.xpos[self.body], terms.xmat[self.body].reshape(3, 3)
 
 
-def rotation(quat: np.ndarray) -> np.ndarray:
-    """Return the matrix of a quaternion (w, x, y, z)."""
-    out = np.empty(9)
-    mujoco.mju_quat2Mat(out, quat / np.linalg.norm(quat))
-    return out.reshape(3, 3)
+@numba.njit(cache=True)
+def rotation(quat):
+    """Return the matrix (3, 3) of a quaternion (w, x, y, z)."""
+    w, x, y, z = quat / np.sqrt(quat[0] ** 2 + quat[1] ** 2 + quat[2] ** 2 + quat[3] ** 2)
+    return np.array(
+        [
+            [1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - w * z), 2.0 * (x * z + w * y)],
+            [2.0 * (x * y + w * z), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - w * x)],
+            [2.0 * (x * z - w * y), 2.0 * (y * z + w * x), 1.0 - 2.0 * (x * x + y * y)],
+        ]
+    )
 
 
-def log(R: np.ndarray) -> np.ndarray:
-    """Return the rotation vector of a matrix."""
-    out = np.empty(3)
-    rotation_log(np.ascontiguousarray(R), out)
+@numba.njit(cache=True)
+def turn_from(quat, R):
+    """Return the rotation vector (3,), world axes, from the orientation of a quaternion to that of a matrix."""
+    out, Q, turn = np.empty(3), rotation(quat), np.zeros((3, 3))
+    for i in range(3):
+        for j in range(3):
+            for k in range(3):
+                turn[i, j] += R[i, k] * Q[j, k]
+    rotation_log(turn, out)
     return out
 
 

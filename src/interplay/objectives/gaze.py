@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numba
 import numpy as np
 
 from interplay.errors import InputError, vector
@@ -55,20 +56,19 @@ class Gaze(Objective):
         target = self._seen.pose(terms)[0] if self._seen else self.reference.at(time).value  # type: ignore[union-attr]
         axis, sight = R @ self._axis, target - p
         sight = sight / max(float(np.linalg.norm(sight)), 1e-9)
-        v, a = terms.motion(self.frame.body, p)
-        turn, cosine = np.cross(sight, axis), float(axis @ sight)
-        sine = float(np.linalg.norm(turn))
-        if sine > 1e-9:
-            error = turn * (np.arctan2(sine, cosine) / sine)
-        elif cosine > 0:
-            error = np.zeros(3)
-        else:  # straight behind: any way round
-            aside = np.cross(sight, [0.0, 0.0, 1.0] if abs(sight[2]) < 0.9 else [1.0, 0.0, 0.0])
-            error = aside * (np.pi / np.linalg.norm(aside))
+        v, a, jacobian = terms.point(self.frame.body, p)
         across = np.eye(3) - np.outer(sight, sight)  # turning about the line of sight is free
-        return Feature(
-            error,
-            across @ v[3:],
-            across @ terms.jacobian(self.frame.body, p, self.dofs)[3:],
-            across @ a[3:],
-        )
+        return Feature(_turn_between(sight, axis), across @ v[3:], across @ jacobian[3:], across @ a[3:])
+
+
+@numba.njit(cache=True)
+def _turn_between(a, b):
+    """Return the rotation vector that turns the unit vector a into b."""
+    turn, cosine = np.cross(a, b), (a * b).sum()
+    sine = np.sqrt((turn * turn).sum())
+    if sine > 1e-9:
+        return turn * (np.arctan2(sine, cosine) / sine)
+    if cosine > 0.0:
+        return np.zeros(3)
+    aside = np.cross(a, np.array([0.0, 0.0, 1.0]) if abs(a[2]) < 0.9 else np.array([1.0, 0.0, 0.0]))
+    return aside * (np.pi / np.sqrt((aside * aside).sum()))  # straight behind: any way round

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from interplay.errors import vector
-from interplay.objectives.frame import log, rotation, turned
+from interplay.objectives.frame import rotation, turn_from, turned
 from interplay.objectives.reference import Sample
 
 
@@ -17,7 +17,7 @@ class PosePath:
     def __init__(self, start: np.ndarray, end: np.ndarray, begin: float, seconds: float, arch: Any = (0, 0, 0)):
         """Take two poses (7,), the time it begins, its duration [s], and by how much [m] (3,) it arches out half-way."""
         self.start, self.end, self.begin, self.seconds, self.arch = start, end, begin, seconds, vector("arch", arch, 3)
-        self._turn = log(rotation(end[3:]) @ rotation(start[3:]).T)
+        self._turn = turn_from(start[3:], rotation(end[3:]))
 
     def at(self, time: float) -> Sample:
         """Return pose, twist and its derivative (world axes)."""

@@ -8,7 +8,7 @@ import numpy as np
 
 from interplay.errors import InputError, quaternion, vector
 from interplay.objectives.base import Feature, Objective
-from interplay.objectives.frame import Frame, log, quaternion_of, rotation
+from interplay.objectives.frame import Frame, quaternion_of, rotation, turn_from
 from interplay.objectives.reference import Constant, Reference, Sample, as_reference
 from interplay.scene.kinematics import Kinematics
 from interplay.scene.scene import Scene
@@ -82,8 +82,7 @@ class _Placement(Objective):
         """Return error, velocity, Jacobian and bias, world axes."""
         p, R = self.frame.pose(terms)
         value, velocity, acceleration = self.sample(terms, time)
-        v, a = terms.motion(self.frame.body, p)
-        jacobian = terms.jacobian(self.frame.body, p, self.dofs)
+        v, a, jacobian = terms.point(self.frame.body, p)
         return Feature(
             self.difference(p, R, value), v[self.rows] - velocity, jacobian[self.rows], a[self.rows] - acceleration
         )
@@ -122,7 +121,7 @@ class Orientation(_Placement):
     @staticmethod
     def difference(p: np.ndarray, R: np.ndarray, value: np.ndarray) -> np.ndarray:
         """Return the rotation vector from the reference."""
-        return log(R @ rotation(value).T)
+        return turn_from(value, R)
 
 
 class Pose(_Placement):
@@ -140,7 +139,7 @@ class Pose(_Placement):
     @staticmethod
     def difference(p: np.ndarray, R: np.ndarray, value: np.ndarray) -> np.ndarray:
         """Return displacement and rotation vector."""
-        return np.concatenate([p - value[:3], log(R @ rotation(value[3:]).T)])
+        return np.concatenate([p - value[:3], turn_from(value[3:], R)])
 
 
 def pose_value(pos: Any, quat: Any = (1, 0, 0, 0)) -> np.ndarray:

@@ -8,7 +8,7 @@ import numpy as np
 
 from interplay.errors import InputError
 from interplay.objectives.base import Feature, Objective
-from interplay.objectives.frame import Frame, log, quaternion_of, rotation
+from interplay.objectives.frame import Frame, quaternion_of, turn_from
 from interplay.objectives.pose import Pose
 from interplay.objectives.reference import Constant, Reference, as_reference
 from interplay.scene.kinematics import Kinematics
@@ -66,14 +66,14 @@ class RelativePose(Objective):
         _, Q = self.base.pose(terms)
         position, turn = self._relative(terms)
         value, velocity, acceleration = self.reference.at(time)
-        v1, a1 = terms.motion(self.frame.body, p)
-        v2, a2 = terms.motion(self.base.body, p)
+        v1, a1, J1 = terms.point(self.frame.body, p)
+        v2, a2, J2 = terms.point(self.base.body, p)
         jac = np.zeros((6, len(self.dofs)))
-        jac[:, self._first[self._in1]] += terms.jacobian(self.frame.body, p, self.frame.chain)[:, self._in1]
-        jac[:, self._second[self._in2]] -= terms.jacobian(self.base.body, p, self.base.chain)[:, self._in2]
+        jac[:, self._first[self._in1]] += J1[:, self._in1]
+        jac[:, self._second[self._in2]] -= J2[:, self._in2]
         # d/dt of Qᵀ(v1 − v2) with v2 at the moving point: Coriolis 2 ω2 × (…) for the linear part, ω2 × (…) for the angular one.
         w, slip = v2[3:], v1 - v2
         bias = np.concatenate([a1[:3] - a2[:3] - 2 * np.cross(w, slip[:3]), a1[3:] - a2[3:] - np.cross(w, slip[3:])])
         to_base = np.kron(np.eye(2), Q.T)
-        error = np.concatenate([position - value[:3], log(turn @ rotation(value[3:]).T)])
+        error = np.concatenate([position - value[:3], turn_from(value[3:], turn)])
         return Feature(error, to_base @ slip - velocity, to_base @ jac, to_base @ bias - acceleration)

@@ -154,8 +154,8 @@ class ActiveSet:
         self._rhs, self._pull = np.empty(k.size), np.zeros(k.n)
         self._zeros_b, self._zeros_row = np.zeros(k.m), np.zeros(k.rows)
         self._T, self._S = np.zeros((_BORDER, k.size)), np.zeros((_BORDER, _BORDER))
-        self._border, self._width = np.zeros(_BORDER, np.int64), 0
-        """Columns of the border: r for a row added to K, −1 − r for a row of K that no longer holds."""
+        self._border, self._width, self._stale = np.zeros(_BORDER, np.int64), 0, False
+        """Columns of the border: r for a row added to K, −1 − r for a row of K that no longer holds; changed since K was made."""
         self._primal = self._dual = 0.0
         self._changes = 0
 
@@ -192,12 +192,13 @@ class ActiveSet:
             k.factor = qdldl.Solver(k.K, upper=True)
         else:
             k.factor.update(k.K, upper=True)
-        self._width = 0
+        self._width, self._stale = 0, False
         long_rows = np.flatnonzero((self._side != 0) & (k.place < 0))
         if len(long_rows) > _BORDER // 2:
             return "too many long rows"
         for row in long_rows:
             self._extend(int(row))
+        self._stale = False
         return ""
 
     # -- the method ----------------------------------------------------------------------------------------------------
@@ -208,8 +209,9 @@ class ActiveSet:
         while not problem:
             if self._changes > self._max_changes:
                 return "too many changes"
-            if not self._settle():
-                return "inaccurate"
+            problem = self._settle()
+            if problem:
+                return problem
             wrong = _wrong_signs(self._side, self._at.mu)
             if len(wrong):
                 self._changes += len(wrong)
@@ -221,21 +223,39 @@ class ActiveSet:
             problem = self._add(row)
         return problem
 
-    def _settle(self) -> bool:
-        """Solve for the present working set: corrections until nothing is left to correct, or none helps."""
-        qp, at, before = self._qp, self._at, np.inf
-        for n in range(_CORRECTIONS):
-            worst = self._measure(at, qp.c, qp.b, self._low, self._high)
-            if worst < _ACCURATE or (n > 2 and worst > 0.5 * before):
-                break
-            before = worst
-            self._correct()
-            at.add(self._step)
-        return max(self._primal, self._dual) < _ACCEPTED
+    def _settle(self) -> str:
+        """Move to the solution for the present working set."""
+        qp = self._qp
+        return self._approach(self._at, qp.c, qp.b, self._low, self._high, _ACCURATE)
+
+    def _approach(
+        self, at: _Point, c: np.ndarray, b: np.ndarray, low: np.ndarray, high: np.ndarray, wanted: float
+    ) -> str:
+        """Solve an optimality system: corrections until nothing is left to correct; return what prevents it.
+
+        Where corrections do not converge, a border has grown too ill-conditioned: it is folded into a new factorisation.
+        """
+        while True:
+            before = np.inf
+            for n in range(_CORRECTIONS):
+                worst = self._measure(at, c, b, low, high)
+                if worst < wanted or (n > 2 and worst > 0.5 * before):
+                    break
+                before = worst
+                self._correct()
+                at.add(self._step)
+            if max(self._primal, self._dual) < _ACCEPTED:
+                return ""
+            if not self._stale:
+                return "inaccurate"
+            problem = self._factorise()
+            if problem:
+                return problem
 
     def _add(self, row: int) -> str:
         """Raise a violated row's multiplier until the row holds; return what prevents it."""
-        C, at, way = self._layout.C, self._at, self._way
+        k, at, way = self._layout, self._at, self._way
+        C = k.C
         value = _dot(*C, row, at.x)
         side = 1.0 if value > self._high[row] else -1.0
         violation = value - self._high[row] if side > 0 else self._low[row] - value
@@ -244,8 +264,11 @@ class ActiveSet:
             self._changes += 1
             if self._changes > self._max_changes:
                 return "too many changes"
-            self._direction(row, side)
-            gain = -side * _dot(*C, row, way.x)
+            problem = self._direction(row, side)
+            if problem:
+                return problem
+            # How fast the row moves, −σ gᵀẋ, equals ẋᵀPẋ; of the two the latter is exact where it vanishes.
+            gain = _curvature(self._qp.P.data, k.p_row, k.p_col, way.x)
             t_full = violation / gain if gain > softest else np.inf
             t_part, blocking = _blocking(self._side, at.mu, way.mu)
             t = min(t_full, t_part)
@@ -261,15 +284,11 @@ class ActiveSet:
             if problem:
                 return problem
 
-    def _direction(self, row: int, side: float) -> None:
-        """Find how the point moves with the multiplier of a row: one solve and one correction."""
-        way = self._way
-        way.clear()
+    def _direction(self, row: int, side: float) -> str:
+        """Find how the point moves with the multiplier of a row; return what prevents it."""
+        self._way.clear()
         _spread(*self._layout.C, row, side, self._pull)
-        for _ in range(2):
-            self._measure(way, self._pull, self._zeros_b, self._zeros_row, self._zeros_row)
-            self._correct()
-            way.add(self._step)
+        return self._approach(self._way, self._pull, self._zeros_b, self._zeros_row, self._zeros_row, _ACCEPTED)
 
     def _measure(self, at: _Point, c: np.ndarray, b: np.ndarray, low: np.ndarray, high: np.ndarray) -> float:
         """Find what is left of the optimality system at a point; return the larger of its relative residuals."""
@@ -342,7 +361,7 @@ class ActiveSet:
         """Add a column to the border; a full border is folded into a new factorisation."""
         if self._width == _BORDER:
             return self._factorise()
-        k, w = self._layout, self._width
+        k, w, self._stale = self._layout, self._width, True
         _border_column(entry, *k.C, k.place, self._rhs)
         self._T[w] = k.factor.solve(self._rhs)  # type: ignore[union-attr]
         self._border[w] = entry
@@ -352,7 +371,7 @@ class ActiveSet:
 
     def _shrink(self, entry: int) -> None:
         """Take a column out of the border."""
-        w = self._width
+        w, self._stale = self._width, True
         gone = int(np.flatnonzero(self._border[:w] == entry)[0])
         keep = np.delete(np.arange(w), gone)
         self._border[: w - 1] = self._border[keep]
@@ -372,6 +391,15 @@ def _dot(ptr, col, val, row, x):
     total = 0.0
     for e in range(ptr[row], ptr[row + 1]):
         total += val[e] * x[col[e]]
+    return total
+
+
+@numba.njit(cache=True)
+def _curvature(P, p_row, p_col, x):
+    total = 0.0
+    for e in range(p_row.shape[0]):
+        term = P[e] * x[p_row[e]] * x[p_col[e]]
+        total += term if p_row[e] == p_col[e] else 2.0 * term
     return total
 
 

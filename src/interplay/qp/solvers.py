@@ -101,7 +101,36 @@ class ProxQP:
         )
 
 
-SOLVERS = {"active_set": lambda: ActiveSet(Piqp()), "piqp": Piqp, "proxqp": ProxQP}
+class Daqp:
+    """DAQP, a dense dual active-set method, cold-started: for comparison on small problems."""
+
+    name = "daqp"
+
+    def solve(self, qp: QP) -> QPSolution:
+        """Solve one problem, with dense matrices."""
+        import daqp
+
+        start = time.perf_counter()
+        n, eq = len(qp.c), len(qp.b)
+        hessian = np.asarray(qp.P.todense())
+        hessian = np.ascontiguousarray(hessian + np.triu(hessian, 1).T)
+        rows = np.ascontiguousarray(sparse.vstack([qp.A, qp.G]).toarray())
+        high = np.minimum(np.concatenate([qp.x_u, qp.b, qp.h_u]), 1e30)
+        low = np.maximum(np.concatenate([qp.x_l, qp.b, qp.h_l]), -1e30)
+        sense = np.zeros(len(high), np.int32)
+        sense[n : n + eq] = 5  # equality: active and immutable
+        x, _, code, info = daqp.solve(hessian, qp.c.copy(), rows, high, low, sense)
+        x = np.array(x, float)
+        violation = qp.violation(x) if np.isfinite(x).all() else np.inf
+        solved = code > 0 and violation < 1e-5
+        status = "solved" if solved else {-1: "infeasible"}.get(code, f"exit {code}")
+        seconds = time.perf_counter() - start
+        return QPSolution(x, solved, status, int(info["iterations"]), violation, np.nan, np.nan, seconds)
+
+
+SOLVERS = {"active_set": lambda: ActiveSet(Piqp()), "piqp": Piqp, "proxqp": ProxQP, "daqp": Daqp}
+
+DEFAULT = "active_set"
 
 
 def make_solver(name: str) -> QPSolver:

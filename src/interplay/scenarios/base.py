@@ -9,6 +9,7 @@ import numpy as np
 import pydantic
 
 from interplay.errors import InputError, unknown_name
+from interplay.qp import solvers
 from interplay.scene.scene import Scene
 from interplay.simulation import Simulation
 
@@ -76,7 +77,7 @@ class Scenario:
         return self.camera
 
     def simulation(
-        self, dt: float | None = None, solver: str = DEFAULT_SOLVER, seed: int = 0, world: str = "direct"
+        self, dt: float | None = None, solver: str = solvers.DEFAULT, seed: int = 0, world: str = "direct"
     ) -> Simulation:
         """Return a simulation ready to step."""
         sim = Simulation(self.build(), dt if dt is not None else self.dt, solver=solver, seed=seed, world=world)

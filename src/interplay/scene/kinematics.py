@@ -56,7 +56,12 @@ class Kinematics:
         self.parent = m.body_parentid.astype(np.int64)
         self.bias_acc = np.zeros((m.nbody, 6))
         self._dofadr, self._dofnum = m.body_dofadr.astype(np.int64), m.body_dofnum.astype(np.int64)
-        self._dof_parent = m.dof_parentid.astype(np.int64)
+        self._dof_parent, self._dof_body = m.dof_parentid.astype(np.int64), m.dof_bodyid.astype(np.int64)
+        self._trees = np.column_stack([m.tree_dofadr, m.tree_dofnum, m.tree_bodyadr, m.tree_bodynum]).tolist()
+        chains = [self.chain(body) for body in range(m.nbody)]
+        self.chain_start = np.concatenate([[0], np.cumsum([len(c) for c in chains])]).astype(np.int64)
+        self.chain_dofs = np.concatenate(chains)
+        """The DOFs that move each body, one body after another; ``chain_start`` says where each begins."""
         self.subtree_mass = m.body_subtreemass
         self.body_mass = m.body_mass
 
@@ -114,17 +119,31 @@ class Kinematics:
         start = int(self.model.tree_dofadr[tree])
         return np.arange(start, start + int(self.model.tree_dofnum[tree]), dtype=np.int64)
 
-    def jacobian(self, body: int, point: np.ndarray, chain: np.ndarray) -> np.ndarray:
-        """Return the 6D Jacobian (linear, angular; world axes) of a body's point over the DOFs ``chain`` of that body."""
-        out = np.empty((6, len(chain)))
-        point_columns(self.cdof, chain, point - self.subtree_com[self.root[body]], out)
-        return out
+    def point(self, body: int, point: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return velocity, bias acceleration (6) and Jacobian (6, n) of a body's point over the DOFs ``chain(body)``."""
+        return _point(
+            self.cdof,
+            self.cvel,
+            self.bias_acc,
+            self.subtree_com,
+            self.root,
+            self.chain_start,
+            self.chain_dofs,
+            body,
+            point,
+        )
 
     def motion(self, body: int, point: np.ndarray) -> Motion:
         """Return velocity and bias acceleration of a body's point."""
         out = np.empty((2, 6))
         point_motion(self.cvel[body], self.bias_acc[body], point - self.subtree_com[self.root[body]], out)
         return Motion(out[0], out[1])
+
+    def mass_times(self, vector: np.ndarray) -> np.ndarray:
+        """Return M v (nv,), by the sparse mass matrix."""
+        out = np.empty(self.model.nv)
+        mujoco.mj_mulM(self.model, self.data, out, vector)
+        return out
 
     def full_mass(self) -> np.ndarray:
         """Return the dense mass matrix (nv, nv)."""
@@ -137,13 +156,9 @@ class Kinematics:
 
         Column i of A is the composite inertia below DOF i times its axis: both are about the tree's COM already.
         """
-        dofs = self.tree_dofs(tree)
-        first = int(self.model.tree_bodyadr[tree])
-        matrix = np.empty((6, len(dofs)))
-        bias = np.zeros(6)
-        _momentum(self.model.dof_bodyid[dofs], dofs, self.crb, self.cdof, matrix)
-        _momentum_rate(first, first + int(self.model.tree_bodynum[tree]), self.cinert, self.cvel, self.bias_acc, bias)
-        return matrix @ self.qvel[dofs], matrix, bias
+        return _momentum(
+            *self._trees[tree], self._dof_body, self.crb, self.cdof, self.cinert, self.cvel, self.bias_acc, self.qvel
+        )
 
 
 @numba.njit(cache=True)
@@ -168,13 +183,16 @@ def point_column(axis, r, out):
 
 
 @numba.njit(cache=True)
-def point_columns(cdof, dofs, r, out):
-    """Write the 6D Jacobian columns of a point at offset r over the given DOFs."""
-    column = np.empty(6)
-    for k in range(dofs.shape[0]):
-        point_column(cdof[dofs[k]], r, column)
+def _point(cdof, cvel, bias_acc, com, root, chain_start, chain_dofs, body, point):
+    first, last = chain_start[body], chain_start[body + 1]
+    r, column = point - com[root[body]], np.empty(6)
+    motion, jacobian = np.empty((2, 6)), np.empty((6, last - first))
+    point_motion(cvel[body], bias_acc[body], r, motion)
+    for k in range(last - first):
+        point_column(cdof[chain_dofs[first + k]], r, column)
         for row in range(6):
-            out[row, k] = column[row]
+            jacobian[row, k] = column[row]
+    return motion[0], motion[1], jacobian
 
 
 @numba.njit(cache=True)
@@ -201,20 +219,20 @@ def _inertia_times(c, t, out):
 
 
 @numba.njit(cache=True)
-def _momentum(bodies, dofs, crb, cdof, out):
-    column = np.empty(6)
-    for k in range(dofs.shape[0]):
-        _inertia_times(crb[bodies[k]], cdof[dofs[k]], column)
-        for row in range(6):
-            out[row, k] = column[row]
-
-
-@numba.njit(cache=True)
-def _momentum_rate(first, last, cinert, cvel, bias_acc, out):
+def _momentum(dof, dofs, body, bodies, dof_body, crb, cdof, cinert, cvel, bias_acc, qvel):
+    momentum, matrix, bias = np.zeros(6), np.empty((6, dofs)), np.zeros(6)
     h, rate = np.empty(6), np.empty(6)
-    for b in range(first, last):
+    for k in range(dofs):
+        _inertia_times(crb[dof_body[dof + k]], cdof[dof + k], h)
+        for i in range(6):
+            matrix[i, k] = h[i]
+            momentum[i] += h[i] * qvel[dof + k]
+    for b in range(body, body + bodies):
         _inertia_times(cinert[b], bias_acc[b], rate)
         _inertia_times(cinert[b], cvel[b], h)
         w, v = cvel[b, :3], cvel[b, 3:]
-        out[:3] += rate[:3] + np.cross(w, h[:3])
-        out[3:] += rate[3:] + np.cross(w, h[3:]) + np.cross(v, h[:3])
+        for i in range(3):
+            j, k = (i + 1) % 3, (i + 2) % 3
+            bias[i] += rate[i] + w[j] * h[k] - w[k] * h[j]
+            bias[3 + i] += rate[3 + i] + w[j] * h[3 + k] - w[k] * h[3 + j] + v[j] * h[k] - v[k] * h[j]
+    return momentum, matrix, bias

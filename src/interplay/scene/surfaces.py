@@ -1,4 +1,4 @@
-"""Contact surfaces: box sites are planar patches, cylinder sites are grips; where two of them meet, one contact frame."""
+"""Contact surfaces: box sites are patches, cylinder sites grips, sphere sites points; where two meet, one contact frame."""
 
 from __future__ import annotations
 
@@ -41,9 +41,12 @@ class ContactFrame(NamedTuple):
 def surface(model: mujoco.MjModel, site: int) -> Surface:
     """Return the surface of a site, or raise when the site is neither a patch nor a grip."""
     name, shape = model.site(site).name, int(model.site_type[site])
-    kinds = {int(mujoco.mjtGeom.mjGEOM_BOX): "planar", int(mujoco.mjtGeom.mjGEOM_CYLINDER): "grasp"}
+    G = mujoco.mjtGeom
+    kinds = {int(G.mjGEOM_BOX): "planar", int(G.mjGEOM_CYLINDER): "grasp", int(G.mjGEOM_SPHERE): "point"}
     if shape not in kinds:
-        raise ContactError(f"site {name!r} is no contact surface: expected a box (patch) or cylinder (grip) site")
+        raise ContactError(
+            f"site {name!r} is no contact surface: expected a box (patch), cylinder (grip) or sphere (point) site"
+        )
     body = int(model.site_bodyid[site])
     return Surface(
         name, int(site), body, bool(model.body_treeid[body] < 0), kinds[shape], model.site_size[site, :2].copy()
@@ -58,11 +61,26 @@ def meet(
     Which of the two comes first does not change the frame but for the sense of its z axis (and with it y): every choice
     between them is made by size, then by name.
     """
-    if a.kind != b.kind:
+    if (a.kind, b.kind) == ("point", "planar"):
+        return _point(a, X_a, b, X_b)
+    if a.kind != b.kind or a.kind == "point":
         raise ContactError(
-            f"{a.name!r} ({a.kind}) cannot touch {b.name!r} ({b.kind}): expected two patches or two grips"
+            f"{a.name!r} ({a.kind}) cannot touch {b.name!r} ({b.kind}): expected two patches, two grips, or a point and a patch"
         )
     return _grasp(a, X_a, b, X_b) if a.kind == "grasp" else _planar(a, X_a, b, X_b)
+
+
+def _point(a: Surface, X_a: tuple, b: Surface, X_b: tuple) -> ContactFrame:
+    """The lowest point of a ball on a patch; the axes are the patch's."""
+    local = X_b[1].T @ (X_a[0] - X_b[0])
+    gap = float(local[2] - a.half[0])
+    if abs(gap) > MAX_GAP:
+        raise ContactError(
+            f"point {a.name!r} is {gap * 100:+.1f} cm above {b.name!r}, expected at most {MAX_GAP * 100:.0f} cm"
+        )
+    if (np.abs(local[:2]) > b.half).any():
+        raise ContactError(f"point {a.name!r} lies beside the patch {b.name!r}")
+    return ContactFrame("point", X_a[0] - (a.half[0] + 0.5 * gap) * X_b[1][:, 2], X_b[1].copy(), np.zeros(2))
 
 
 def _grasp(a: Surface, X_a: tuple, b: Surface, X_b: tuple) -> ContactFrame:
