@@ -7,6 +7,7 @@ from numpy.testing import assert_allclose
 
 import interplay as ip
 from interplay.control.cost import Cost
+from interplay.control.cost import Cost
 
 
 @pytest.fixture(scope="module")
@@ -170,9 +171,14 @@ def test_desired_acceleration_is_equation_33(scene):
 
 def test_pull_is_limited_to_a_speed(scene):
     objective = ip.Point("alice/right_palm", (9.0, 0.0, 1.0), stiffness=25.0, max_speed=0.4)
-    pull = objective.pull(np.array([8.0, 0.0, 0.0]))
-    # At the limited pull a critically damped feature approaches with max_speed.
-    assert_allclose(pull[0] / objective.damping, 0.4)
+    objective.attach(scene)
+    cost = Cost(scene.kinematics(), [objective], [])
+    cost.clear()
+    still, ahead = np.zeros(3), np.array([1.0, 0.0, 0.0])
+    selected = np.eye(3, len(objective.dofs))
+    # At the limited pull a critically damped feature approaches with max_speed, and is then neither driven nor braked.
+    cost.add(objective, 1.0, ip.Feature(8.0 * ahead, -0.4 * ahead, selected, still))
+    assert_allclose(cost.gradient, 0.0, atol=1e-12)
 
 
 def test_fades_and_feed_forward():

@@ -65,6 +65,12 @@ class Contact:
         """
         return -np.ones(3) if self.kind == "grasp" else np.array([-1.0, 1.0, 1.0])
 
+    def cone(self) -> np.ndarray:
+        """Return the facets E, E w ≥ 0, of the wrenches that friction allows; a grasp has none."""
+        if self.kind == "grasp":
+            return np.zeros((0, 6))
+        return point_cone(self.friction) if self.kind == "point" else cone(self.half, self.friction)
+
     @property
     def dim(self) -> int:
         """Number of rows and of unknowns: 6, of a point contact 3."""

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
+import mujoco
 import numpy as np
 
 from interplay.constraints.contact import FORCE_COST, Contact, make_contact
@@ -123,14 +124,7 @@ class ContactSet:
 
     def restore(self, data: list[dict[str, Any]]) -> None:
         """Put back the contacts of a checkpoint."""
-        out = []
-        for entry in data:
-            entry = dict(entry)
-            first, second = (surface(self._scene.model, self._scene.site(entry.pop(k))) for k in ("first", "second"))
-            kind = entry.pop("kind")
-            arrays: list[Any] = [np.array(entry.pop(k), float) for k in ("half", "p1", "R1", "p2", "R2")]
-            out.append(Contact(first, second, kind, *arrays, **entry))
-        self.items = tuple(out)
+        self.items = tuple(contact_from(self._scene.model, entry) for entry in data)
 
     def _swap(self, old: Contact, new: Contact | None) -> None:
         self.items = tuple(c if c is not old else new for c in self.items if not (c is old and new is None))  # type: ignore[misc]
@@ -138,3 +132,13 @@ class ContactSet:
     @staticmethod
     def _pose(terms: Kinematics, s: Surface) -> tuple[np.ndarray, np.ndarray]:
         return terms.site_xpos[s.site].copy(), terms.site_xmat[s.site].reshape(3, 3).copy()
+
+
+def contact_from(m: mujoco.MjModel, data: dict[str, Any]) -> Contact:
+    """Return the contact of a checkpoint."""
+    data = dict(data)
+    sites = [mujoco.mj_name2id(m, mujoco.mjtObj.mjOBJ_SITE, data.pop(k)) for k in ("first", "second")]
+    first, second = (surface(m, site) for site in sites)
+    kind = data.pop("kind")
+    arrays: list[Any] = [np.array(data.pop(k), float) for k in ("half", "p1", "R1", "p2", "R2")]
+    return Contact(first, second, kind, *arrays, **data)

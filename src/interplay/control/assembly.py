@@ -13,7 +13,7 @@ import numpy as np
 from scipy import sparse
 
 from interplay.constraints.collision import CollisionRows, PairRows
-from interplay.constraints.contact import Contact, ContactRows, cone, point_cone
+from interplay.constraints.contact import Contact, ContactRows
 from interplay.constraints.limits import JointLimits
 from interplay.control.cost import Cost
 from interplay.objectives.base import Objective
@@ -46,11 +46,7 @@ class Assembly:
         self._torque = limits.torque[self.torque_dofs]
         # The source vector: one, Hessian, mass matrix, contact Jacobians, residual Jacobians, collision rows, costs, cones.
         self._parts: dict[str, slice] = {}
-        cones = {
-            k: point_cone(c.friction) if c.kind == "point" else cone(c.half, c.friction)
-            for k, c in enumerate(contacts)
-            if c.kind != "grasp"
-        }
+        cones = {k: c.cone() for k, c in enumerate(contacts) if c.kind != "grasp"}
         sizes = {
             "one": 1,
             "hessian": self.cost.hessian.size,

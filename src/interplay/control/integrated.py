@@ -15,7 +15,19 @@ from interplay.constraints.collision_set import CollisionSet
 from interplay.constraints.contact import Contact
 from interplay.constraints.limits import JointLimits
 from interplay.control.assembly import Assembly, enough_slots
-from interplay.control.state import Conflict, Memory, Proof, Solution, State, Timing, check_state, dump_state
+from interplay.control.state import (
+    ACCELERATION_QUANTUM,
+    FORCE_QUANTUM,
+    Conflict,
+    Memory,
+    Proof,
+    Solution,
+    State,
+    Timing,
+    check_state,
+    dump_state,
+    rounded,
+)
 from interplay.errors import InputError, SolverError, number
 from interplay.objectives.base import Objective
 from interplay.qp import solvers
@@ -183,8 +195,9 @@ class IntegratedController:
         closest: float,
     ) -> Solution:
         terms, nv, rows = self.terms, assembly.nv, assembly.rows
-        qacc = found.x[:nv].copy()
-        wrenches, at_sites, contact = rows.forces(terms, found.x[nv : nv + rows.size], assembly.jacobian)
+        qacc = rounded(found.x[:nv], ACCELERATION_QUANTUM)
+        unknowns = rounded(found.x[nv : nv + rows.size], FORCE_QUANTUM)
+        wrenches, at_sites, contact = rows.forces(terms, unknowns, assembly.jacobian)
         tau = terms.mass_times(qacc) + terms.qfrc_bias - terms.qfrc_passive - state.applied - contact
         tau[assembly.free_dofs] = 0.0
         proof = Proof(found.status, found.iterations, found.primal_residual, found.dual_residual, found.gap)

@@ -7,54 +7,15 @@ from collections.abc import Iterator
 import mujoco
 import numpy as np
 
-from interplay.constraints.contact import cone
 from interplay.constraints.limits import JointLimits
 from interplay.io.recording import Recording
-from interplay.scene.kinematics import Kinematics
-
-
-class Replay:
-    """A recording on its saved scene, step by step: terms, contact forces as MuJoCo applies them, momentum."""
-
-    def __init__(self, recording: Recording):
-        """Load the scene beside the recording."""
-        self.recording = recording
-        self.model = m = mujoco.MjModel.from_xml_path(str(recording.scene_path))
-        self.terms = Kinematics(m)
-        self.sites = [
-            [mujoco.mj_name2id(m, mujoco.mjtObj.mjOBJ_SITE, name) for name in pair] for pair in recording.contacts
-        ]
-        self._masses = recording.masses(m.body_mass.copy(), m.body_inertia.copy())
-
-    def at(self, t: int) -> Kinematics:
-        """Move to a step and return the terms."""
-        if self._masses is not None and not np.array_equal(self.model.body_mass, self._masses[0][t]):
-            self.model.body_mass[:], self.model.body_inertia[:] = self._masses[0][t], self._masses[1][t]
-            mujoco.mj_setConst(self.model, mujoco.MjData(self.model))
-        self.terms.update(self.recording["qpos"][t], self.recording["qvel"][t])
-        return self.terms
-
-    def wrenches(self, t: int) -> Iterator[tuple[int, int, np.ndarray, np.ndarray]]:
-        """Yield (first body, second body, world point, wrench on the first) of the active contacts of a step."""
-        for k in np.flatnonzero(self.recording["active"][t]):
-            first, second = self.sites[k]
-            bodies = int(self.model.site_bodyid[first]), int(self.model.site_bodyid[second])
-            yield *bodies, self.terms.site_xpos[first].copy(), self.recording["wrench"][t, k]
-
-    def contact_force(self, t: int) -> np.ndarray:
-        """Return the generalized force of all contacts of a step, through MuJoCo's own ``mj_applyFT``."""
-        m, d, out = self.model, self.terms.data, np.zeros(self.model.nv)
-        for first, second, point, wrench in self.wrenches(t):
-            mujoco.mj_applyFT(m, d, wrench[:3], wrench[3:], point, first, out)
-            if self.model.body_treeid[second] >= 0:
-                mujoco.mj_applyFT(m, d, -wrench[:3], -wrench[3:], point, second, out)
-        return out
+from interplay.io.replay import Replay
 
 
 def certify(recording: Recording) -> dict[str, float]:
     """Return the worst residuals and violations of a run."""
     replay = Replay(recording)
-    m = replay.model
+    m, derived = replay.model, replay.derived
     limits = JointLimits.of(m)
     driven = ~np.isnan(limits.torque)
     worst: dict[str, float] = dict.fromkeys(
@@ -73,9 +34,8 @@ def certify(recording: Recording) -> dict[str, float]:
     ]
     for t in range(recording.steps):
         terms = replay.at(t)
-        qacc, tau = recording["qacc"][t], recording["tau"][t]
-        applied = recording["applied"][t] if "applied" in recording.arrays else np.zeros(m.nv)
-        contact = replay.contact_force(t)
+        qacc, tau, applied = recording["qacc"][t], derived.tau[t], replay.applied(t)
+        contact = _contact_force(replay, t)
         inertial = terms.full_mass() @ qacc
         size = max(np.abs(v).max() for v in (inertial, terms.qfrc_bias, tau, contact))
         residual = inertial + terms.qfrc_bias - tau - terms.qfrc_passive - applied - contact
@@ -85,18 +45,36 @@ def certify(recording: Recording) -> dict[str, float]:
         _raise(
             worst,
             "third_law_residual",
-            float(np.abs(recording["qfrc_contact"][t] - contact).max()) / max(float(np.abs(contact).max()), 1e-9),
+            float(np.abs(derived.qfrc_contact[t] - contact).max()) / max(float(np.abs(contact).max()), 1e-9),
         )
         limited = driven & np.isfinite(limits.torque)
         _raise(worst, "torque_ratio", float((np.abs(tau[limited]) / limits.torque[limited]).max(initial=0.0)))
         q = recording["qpos"][t][limits.adr]
         _raise(worst, "limit_violation", float(np.maximum(limits.low - q, q - limits.high).max(initial=0.0)))
-        _raise(worst, "friction_violation", _friction(recording, replay, t))
+        _raise(worst, "friction_violation", _friction(replay, t))
     return {
-        "contact_drift_mm": 1e3 * float(recording["drift"].max(initial=0.0)),
+        "contact_drift_mm": 1e3 * float(derived.drift.max(initial=0.0)),
         "penetration_mm": 1e3 * max(0.0, -float(recording["closest"].min(initial=0.0))),
         **worst,
     }
+
+
+def _wrenches(replay: Replay, t: int) -> Iterator[tuple[int, int, np.ndarray, np.ndarray]]:
+    """Yield (first body, second body, world point, wrench on the first) of the contacts of a step."""
+    for k in replay.columns(t):
+        first, second = replay.sites[k]
+        bodies = int(replay.model.site_bodyid[first]), int(replay.model.site_bodyid[second])
+        yield *bodies, replay.terms.site_xpos[first].copy(), replay.derived.wrench[t, k]
+
+
+def _contact_force(replay: Replay, t: int) -> np.ndarray:
+    """Return the generalized force of all contacts of a step, through MuJoCo's own ``mj_applyFT``."""
+    m, d, out = replay.model, replay.terms.data, np.zeros(replay.model.nv)
+    for first, second, point, wrench in _wrenches(replay, t):
+        mujoco.mj_applyFT(m, d, wrench[:3], wrench[3:], point, first, out)
+        if m.body_treeid[second] >= 0:
+            mujoco.mj_applyFT(m, d, -wrench[:3], -wrench[3:], point, second, out)
+    return out
 
 
 def _raise(worst: dict[str, float], key: str, value: float) -> None:
@@ -107,7 +85,7 @@ def _momentum(replay: Replay, t: int, free: list[int], qacc: np.ndarray, applied
     """Return the worst residual of A q̈ + Ȧ q̇ = gravity + contacts + applied over the floating trees."""
     m, terms = replay.model, replay.terms
     outer = {tree: np.zeros(6) for tree in range(m.ntree)}
-    for first, second, point, wrench in replay.wrenches(t):
+    for first, second, point, wrench in _wrenches(replay, t):
         for body, sign in ((first, 1.0), (second, -1.0)):
             tree = int(m.body_treeid[body])
             if tree >= 0:
@@ -130,18 +108,10 @@ def _momentum(replay: Replay, t: int, free: list[int], qacc: np.ndarray, applied
     return worst
 
 
-def _friction(recording: Recording, replay: Replay, t: int) -> float:
-    """Return the worst violation [N] of the friction facets of the planar contacts, rebuilt in the frame of their first site."""
-    worst = 0.0
-    for k in np.flatnonzero(recording["active"][t]):
-        patch = recording["patch"][t, k]
-        half, friction, position, rotation = patch[:2], float(patch[2]), patch[3:6], patch[6:].reshape(3, 3)
-        if friction == 0.0:  # a grasp
-            continue
-        X = replay.terms.site_xmat[replay.sites[k][0]].reshape(3, 3)
-        axes, arm = X @ rotation, X @ position
-        wrench = recording["wrench"][t, k]
-        force = axes.T @ wrench[:3]
-        torque = axes.T @ (wrench[3:] - np.cross(arm, wrench[:3]))
-        worst = max(worst, float(-(cone(half, friction) @ np.concatenate([force, torque])).min()))
+def _friction(replay: Replay, t: int) -> float:
+    """Return the worst violation [N] of the friction facets of contacts that are no grasps."""
+    worst, run = 0.0, replay.recording
+    for contact, k in zip(replay.contact_sets[run["contact_set"][t]], replay.columns(t), strict=True):
+        if contact.kind != "grasp":
+            worst = max(worst, float(-(contact.cone() @ run["wrench"][t, k, : contact.dim]).min()))
     return worst

@@ -10,10 +10,10 @@ import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
 from interplay.errors import InputError, pick
-from interplay.io.certificate import Replay
 from interplay.io.graphics import camera_of, painter
 from interplay.io.playback import write_html
 from interplay.io.recording import Recording
+from interplay.io.replay import Replay
 from interplay.scenarios.base import Camera
 
 
@@ -22,8 +22,6 @@ def export(folder: str | Path, out: str | Path, **options: Any) -> Path:
     out = Path(out)
     write = pick("export format", out.suffix.lower(), FORMATS)
     recording = Recording(folder)
-    if not recording.scene_path.exists():
-        raise InputError(f"{str(recording.scene_path)!r} is missing: the scene is needed beside the recording")
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
         write(recording, out, **options)
@@ -44,18 +42,20 @@ def write_npz(recording: Recording, out: Path) -> None:
     """Write the exact record, as documented in docs/recording.md."""
     a = recording.arrays
     replay = Replay(recording)
-    arrays: dict[str, Any] = {name: a[name] for name in ("time", "qpos", "qvel", "qacc", "tau", "qfrc_contact")}
+    derived = replay.derived
+    arrays: dict[str, Any] = {name: a[name] for name in ("time", "qpos", "qvel", "qacc")}
+    arrays["tau"], arrays["qfrc_contact"] = derived.tau, derived.qfrc_contact
     arrays["qfrc_applied"] = a.get("applied", np.zeros_like(a["qvel"]))
     fixed = [bool(replay.model.body_treeid[replay.model.site_bodyid[second]] < 0) for _, second in replay.sites]
     names = [(a, "world" if still else b) for (a, b), still in zip(recording.contacts, fixed, strict=True)]
     arrays["contact_names"] = np.array(names, dtype=str).reshape(-1, 2)
-    arrays["contact_active"], arrays["contact_wrench"] = a["active"], a["wrench"]
+    arrays["contact_active"], arrays["contact_wrench"] = replay.active, derived.wrench
     arrays["phase"], arrays["step_ms"], arrays["solve_ms"] = (
         np.array(recording.phases, dtype=str),
         a["step_ms"],
         a["solve_ms"],
     )
-    masses = recording.masses(replay.model.body_mass.copy(), replay.model.body_inertia.copy())
+    masses = recording.masses()
     if masses is not None:
         arrays["body_mass"], arrays["body_inertia"] = masses
     np.savez_compressed(out, **arrays)
@@ -81,7 +81,7 @@ def write_strip(
     picks = np.linspace(min(first, len(time) - 1), min(last, len(time) - 1), frames).round().astype(int)
     view = camera or camera_of(recording)
     tiles = []
-    with painter(Replay(recording).model, width, height) as artist:
+    with painter(recording.model, width, height) as artist:
         for t in picks:
             image = Image.fromarray(artist.frame(recording["qpos"][t], view))
             _caption(image, f"{time[t]:.2f} s   {recording.phases[t]}")

@@ -10,9 +10,9 @@ import mujoco
 import numpy as np
 import viser
 
-from interplay.io.certificate import Replay
 from interplay.io.graphics import camera_of
 from interplay.io.recording import Recording
+from interplay.io.replay import Replay
 from interplay.models.base import VISUAL_GROUP
 
 

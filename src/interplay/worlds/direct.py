@@ -9,8 +9,18 @@ from interplay.control.state import Solution, State
 from interplay.scene.scene import Scene
 
 
+def integrate(
+    m: mujoco.MjModel, qpos: np.ndarray, qvel: np.ndarray, qacc: np.ndarray, dt: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return (q⁺, v⁺), semi-implicit: v⁺ = v + q̈ Δt, then q⁺ = q ⊕ v⁺ Δt."""
+    qvel, qpos = qvel + qacc * dt, qpos.copy()
+    mujoco.mj_integratePos(m, qpos, qvel, dt)
+    mujoco.mj_normalizeQuat(m, qpos)
+    return qpos, qvel
+
+
 class DirectWorld:
-    """Semi-implicit integration: v⁺ = v + q̈ Δt, then q⁺ = q ⊕ v⁺ Δt. The program itself is the physics (vaillant2017)."""
+    """The program itself is the physics (vaillant2017): its accelerations are integrated."""
 
     name = "direct"
 
@@ -20,8 +30,5 @@ class DirectWorld:
 
     def advance(self, state: State, solution: Solution) -> State:
         """Return the next state; user pushes are not carried over."""
-        qvel = state.qvel + solution.qacc * self._dt
-        qpos = state.qpos.copy()
-        mujoco.mj_integratePos(self._model, qpos, qvel, self._dt)
-        mujoco.mj_normalizeQuat(self._model, qpos)
+        qpos, qvel = integrate(self._model, state.qpos, state.qvel, solution.qacc, self._dt)
         return State(state.time + self._dt, qpos, qvel, np.zeros_like(qvel), solution.memory)
