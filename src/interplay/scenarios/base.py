@@ -88,3 +88,8 @@ class Scenario:
 def support_centre(sim: Simulation, surfaces: Sequence[str]) -> np.ndarray:
     """Return the middle (x, y) of some surfaces."""
     return np.mean([sim.terms.site_xpos[sim.scene.site(s)][:2] for s in surfaces], axis=0)
+
+
+def joint_value(sim: Simulation, joint: str) -> float:
+    """Return the present value [rad, m] of a joint."""
+    return float(sim.state.qpos[sim.scene.model.jnt_qposadr[sim.scene.joint(joint)]])

@@ -87,10 +87,9 @@ class Door(base.Scenario):
             """Move both joints of the door from where they are."""
 
             def objectives(sim: ip.Simulation) -> Sequence[ip.Objective]:
-                m, q = sim.scene.model, sim.state.qpos
                 out = []
                 for joint, goal in (("door/hinge", hinge), ("door/knob", knob)):
-                    now = float(q[m.jnt_qposadr[sim.scene.joint(joint)]])
+                    now = base.joint_value(sim, joint)
                     reference = goal if isinstance(goal, ip.Control) else ip.MinimumJerk(now, goal, sim.time, seconds)
                     out.append(ip.JointAngle(joint, reference, weight=60.0, stiffness=40.0))
                 return [*out, *balance()]

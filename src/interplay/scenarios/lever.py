@@ -1,0 +1,105 @@
+"""Lever: a character moves a spring-loaded lever with both hands and keeps clear of its bulky end; then the user sets its angle."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
+
+from pydantic import Field
+
+import interplay as ip
+from interplay.scenarios import base
+
+_HANDS = (("alice/left_grip", "lever/left_grip"), ("alice/right_grip", "lever/right_grip"))
+
+
+class Lever(base.Scenario):
+    """A passive joint with spring and damper, and an end that must not be hit."""
+
+    name: ClassVar[str] = "lever"
+    summary: ClassVar[str] = "a character pulls and pushes a spring-loaded lever with a bulky end; then its angle follows the user"
+    camera: ClassVar[base.Camera] = base.Camera(lookat=(-0.2, 0, 0.95), distance=2.9, azimuth=65, elevation=-10)
+
+    class Parameters(base.Parameters):
+        """Lever and movement."""
+
+        stiffness: float = Field(12.0, ge=0, le=60, description="spring of the lever [N·m/rad]")
+        damping: float = Field(3.0, ge=0, le=30, description="damper of the lever [N·m·s/rad]")
+        pull: float = Field(0.45, ge=0.1, le=0.5, description="how far it is pulled [rad]")
+        push: float = Field(0.4, ge=0.1, le=0.5, description="how far it is pushed [rad]")
+
+    p: Parameters
+
+    def build(self) -> ip.Scene:
+        """Place her before the lever."""
+        scene = ip.Scene().add(ip.Lever(stiffness=self.p.stiffness, damping=self.p.damping), "lever")
+        bent = {f"{side}_elbow_flexion": 1.0 for side in ("left", "right")}
+        return scene.add(ip.Humanoid(1.70, 64, "female"), "alice", pos=(-0.52, 0), posture=bent)
+
+    def start(self, sim: ip.Simulation) -> None:
+        """Feet on the ground; reach, grasp, pull, push, let go, and again for the user."""
+        for side in ("left", "right"):
+            sim.contacts.add(f"alice/{side}_sole", ip.GROUND, friction=1.0)
+        sim.objectives += [
+            ip.Posture("alice", weight=0.2),
+            ip.AngularMomentum("alice", weight=0.005),
+            ip.Orientation("alice/pelvis", weight=1.0),
+            ip.Gaze("alice/head", "lever/right_grip", axis=(0.97, 0, -0.25), weight=1.0),
+        ]
+        limbs = ("head", "chest", "pelvis", *(f"{s}_{p}" for s in ("left", "right") for p in ("forearm", "upper_arm")))
+        for limb in limbs:
+            sim.collisions.add("lever/bulk", f"alice/{limb}", influence=0.10, security=0.03)
+        for limb in ("pelvis", "left_thigh", "right_thigh", "left_shank", "right_shank"):
+            sim.collisions.add("lever/post", f"alice/{limb}", influence=0.06, security=0.015)
+        centre = base.support_centre(sim, ("alice/left_sole", "alice/right_sole"))
+        angle = sim.add_control(
+            ip.Control("lever", "scalar", [0.0], [-0.5], [0.5], max_speed=0.6, unit="rad", help="angle of the lever")
+        )
+
+        def balance(sim: ip.Simulation) -> Sequence[ip.Objective]:
+            return [ip.Com("alice", reference=centre, axes="xy", weight=30.0), ip.Com("alice", axes="z", weight=2.0)]
+
+        def lever(goal: Any, seconds: float = 1.0) -> Callable[[ip.Simulation], Sequence[ip.Objective]]:
+            def objectives(sim: ip.Simulation) -> Sequence[ip.Objective]:
+                now = base.joint_value(sim, "lever/hinge")
+                reference = goal if isinstance(goal, ip.Control) else ip.MinimumJerk(now, goal, sim.time, seconds)
+                return [ip.JointAngle("lever/hinge", reference, weight=60.0, stiffness=40.0), *balance(sim)]
+
+            return objectives
+
+        def hands(stand_back: bool) -> Callable[[ip.Simulation], Sequence[ip.Objective]]:
+            """Bring both hands to the cross bar, or back before the chest."""
+
+            def objectives(sim: ip.Simulation) -> Sequence[ip.Objective]:
+                goals = [
+                    (hand, sim.terms.site_xpos[sim.scene.site(grip)] + [-0.2, 0.05 * s, -0.05] if stand_back else grip)
+                    for s, (hand, grip) in zip((1, -1), _HANDS, strict=True)
+                ]
+                return [
+                    *(ip.Meet(hand, goal, sim.terms, sim.time, 1.3, weight=100.0) for hand, goal in goals),
+                    *balance(sim),
+                ]
+
+            return objectives
+
+        grasp = [(hand, grip, {"grip_force": 300.0}) for hand, grip in _HANDS]
+        near = ip.conditions.all_of(*(ip.conditions.met(hand, grip, gap=0.008) for hand, grip in _HANDS))
+        pull, push = -self.p.pull, self.p.push
+
+        def moved(goal: float) -> Any:
+            return ip.conditions.joint_at("lever/hinge", goal, 0.03)
+
+        sim.machine = ip.Machine(
+            [
+                ip.Phase("reach", hands(False), seconds=1.3, until=near),
+                ip.Phase("grasp", balance, make=grasp, seconds=0.5),
+                ip.Phase("pull", lever(pull, 2.0), seconds=2.2, until=moved(pull)),
+                ip.Phase("push", lever(push, 2.6), seconds=2.8, until=moved(push)),
+                ip.Phase("back to the middle", lever(0.0, 1.6), seconds=1.8, until=moved(0.0)),
+                ip.blocks.remove_contact("let go", *(hand for hand, _ in _HANDS), force=2.0, extra=lever(0.0)),
+                ip.Phase("draw the hands back", hands(True), seconds=1.4),
+                ip.Phase("reach again", hands(False), seconds=1.3, until=near),
+                ip.Phase("grasp again", balance, make=grasp, seconds=0.5),
+                ip.Phase("follow", lever(angle), interactive=True, timeout=None),
+            ]
+        )

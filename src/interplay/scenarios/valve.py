@@ -1,0 +1,96 @@
+"""Valve: a character turns a hand wheel by the spinning handle on its rim; then the user sets the wheel's angle."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+from pydantic import Field
+
+import interplay as ip
+from interplay.scenarios import base
+
+_HAND, _HANDLE = "alice/right_grip", "valve/handle_grip"
+
+
+class Valve(base.Scenario):
+    """Two passive joints with parallel axes, driven by one hand."""
+
+    name: ClassVar[str] = "valve"
+    summary: ClassVar[str] = "a character turns a hand wheel by its handle; then the wheel's angle follows the user"
+    camera: ClassVar[base.Camera] = base.Camera(lookat=(-0.2, -0.25, 0.9), distance=2.7, azimuth=-35, elevation=-12)
+
+    class Parameters(base.Parameters):
+        """Wheel and movement."""
+
+        radius: float = Field(0.16, ge=0.08, le=0.22, description="radius of the handle's circle [m]")
+        mass: float = Field(6.0, ge=1, le=40, description="mass of the wheel [kg]")
+        turn: float = Field(6.28, ge=0.3, le=6.3, description="how far the wheel is turned [rad]")
+
+    p: Parameters
+
+    def build(self) -> ip.Scene:
+        """Place her beside the wheel, its handle toward her right hand, so that she cranks it before her."""
+        scene = ip.Scene().add(ip.Valve(self.p.radius, self.p.mass, 1.02), "valve")
+        scene.add(
+            ip.Humanoid(1.70, 64, "female"),
+            "alice",
+            pos=(-0.32, -0.44),
+            yaw=0.5 * np.pi,
+            posture={"right_elbow_flexion": 1.2, "right_forearm_rotation": -1.0},
+        )
+        return scene
+
+    def start(self, sim: ip.Simulation) -> None:
+        """Feet on the ground; reach, grasp, turn there and back, let go, and again for the user."""
+        for side in ("left", "right"):
+            sim.contacts.add(f"alice/{side}_sole", ip.GROUND, friction=1.0)
+        sim.objectives += [
+            ip.Posture("alice", weight=0.2),
+            ip.AngularMomentum("alice", weight=0.005),
+            ip.Orientation("alice/pelvis", weight=1.0),
+            ip.Gaze("alice/head", "valve/wheel", axis=(0.97, 0, -0.25), weight=1.0),
+        ]
+        for part in ("disc", "post"):
+            for limb in ("chest", "pelvis", "head", "left_hand", "left_thigh", "right_thigh", "right_forearm"):
+                sim.collisions.add(f"valve/{part}", f"alice/{limb}", influence=0.06, security=0.015)
+        centre = base.support_centre(sim, ("alice/left_sole", "alice/right_sole"))
+        angle = sim.add_control(
+            ip.Control("valve", "scalar", [0.0], [-6.3], [6.3], max_speed=1.5, unit="rad", help="angle of the wheel")
+        )
+
+        def balance(sim: ip.Simulation) -> Sequence[ip.Objective]:
+            return [ip.Com("alice", reference=centre, axes="xy", weight=30.0), ip.Com("alice", axes="z", weight=2.0)]
+
+        def wheel(goal: Any, seconds: float = 1.0) -> Callable[[ip.Simulation], Sequence[ip.Objective]]:
+            def objectives(sim: ip.Simulation) -> Sequence[ip.Objective]:
+                now = base.joint_value(sim, "valve/wheel")
+                reference = goal if isinstance(goal, ip.Control) else ip.MinimumJerk(now, goal, sim.time, seconds)
+                return [ip.JointAngle("valve/wheel", reference, weight=60.0, stiffness=40.0, max_speed=3.0), *balance(sim)]
+
+            return objectives
+
+        turn, seconds = self.p.turn, 0.9 + 0.55 * self.p.turn
+        grasp = [(_HAND, _HANDLE, {"grip_force": 300.0})]
+        back = np.array(sim.terms.site_xpos[sim.scene.site(_HANDLE)]) + [-0.06, -0.22, -0.2]
+        sim.machine = ip.Machine(
+            [
+                ip.blocks.reach("reach", _HAND, _HANDLE, seconds=1.5, extra=balance, weight=60.0),
+                ip.Phase("grasp", balance, make=grasp, seconds=0.5),
+                ip.Phase(
+                    "turn", wheel(turn, seconds), seconds=seconds, until=ip.conditions.joint_at("valve/wheel", turn, 0.03)
+                ),
+                ip.Phase(
+                    "turn back",
+                    wheel(0.0, seconds),
+                    seconds=seconds,
+                    until=ip.conditions.joint_at("valve/wheel", 0.0, 0.03),
+                ),
+                ip.blocks.remove_contact("let go", _HAND, force=2.0, extra=wheel(0.0)),
+                ip.blocks.reach("draw the hand back", _HAND, back, seconds=1.1, extra=balance),
+                ip.blocks.reach("reach again", _HAND, _HANDLE, seconds=1.3, extra=balance, weight=60.0),
+                ip.Phase("grasp again", balance, make=grasp, seconds=0.5),
+                ip.Phase("follow", wheel(angle), interactive=True, timeout=None),
+            ]
+        )
