@@ -6,7 +6,7 @@ from interplay.errors import ContactError, InputError, InterplayError, SceneErro
 from interplay.models.base import Model
 from interplay.models.environment import Beam, Platform, Stairs, Wall
 from interplay.models.humanoid import Humanoid
-from interplay.models.mechanisms import Door, Lever, Valve
+from interplay.models.mechanisms import Door, Lever, Slider, Valve
 from interplay.models.objects import Ball, Barbell, Box, Litter, Sword, Table
 from interplay.motion import blocks, conditions
 from interplay.motion.controls import Control
@@ -72,6 +72,7 @@ __all__ = [
     "Scene",
     "SceneError",
     "Simulation",
+    "Slider",
     "SolverError",
     "Stairs",
     "State",

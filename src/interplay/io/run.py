@@ -99,6 +99,7 @@ def run(
     finished = failure is None and _finished(sim, chosen, last_target)
     report = make_report(Recording(out), finished, failure)
     write_report(report, out / "report.json")
+    chosen.figures(out)
     return report
 
 

@@ -1,13 +1,14 @@
-"""Fixed-base mechanisms with passive joints: door, valve, lever."""
+"""Fixed-base mechanisms: door, valve and lever with passive joints, and a block that slides on a rail."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 import mujoco
 
 from interplay.errors import number
-from interplay.models.base import Model, grip, new_spec, solid
+from interplay.models.base import Model, grip, new_spec, patch, solid
 from interplay.models.objects import STEEL, WOOD
 
 _BOX, _CYLINDER, _CAPSULE = mujoco.mjtGeom.mjGEOM_BOX, mujoco.mjtGeom.mjGEOM_CYLINDER, mujoco.mjtGeom.mjGEOM_CAPSULE
@@ -177,4 +178,35 @@ class Lever(_Mechanism):
         solid(arm, _CAPSULE, [0.013, 0.09], name="cross_bar", rgba=STEEL, mass=0.2, pos=(0, 0, bar), quat=_ALONG_Y)
         grip(arm, "left_grip", (0, 0.07, bar), (0, 1, 0), 0.05, 0.013)
         grip(arm, "right_grip", (0, -0.07, bar), (0, 1, 0), 0.05, 0.013)
+        return spec
+
+
+class Slider(_Mechanism):
+    """A block on a rail along x: joint ``slide``, patches ``front`` (+x) and ``back`` (−x), grips ``front_hitch`` and ``back_hitch``.
+
+    With a force it has a thruster.
+    """
+
+    def __init__(self, size: float = 0.3, mass: float = 20.0, force: float | None = None, rgba: Sequence[float] = STEEL):
+        """Take the block's edge [m], mass [kg] and the thruster's largest force [N] (None: no thruster)."""
+        super().__init__()
+        self.size, self.mass = number("Slider size", size, 0.02, 5, "m"), number("Slider mass", mass, 0.01, 1e4, "kg")
+        self.force = None if force is None else number("Slider force", force, 1e-3, 1e6, "N")
+        self.rgba = list(rgba)
+
+    def build(self) -> mujoco.MjSpec:
+        """Return the specification; the block's centre is at the slide's value."""
+        spec, rail = new_spec("rail")
+        half = 0.5 * self.size
+        block = rail.add_body(name="block", pos=[0, 0, half])
+        block.add_joint(name="slide", type=mujoco.mjtJoint.mjJNT_SLIDE, axis=[1, 0, 0])
+        solid(block, _BOX, [half] * 3, name="hull", rgba=self.rgba, mass=self.mass)
+        patch(block, "front", (half, 0, 0), (1, 0, 0), (half, half), along=(0, 1, 0))
+        patch(block, "back", (-half, 0, 0), (-1, 0, 0), (half, half), along=(0, 1, 0))
+        for name, end in (("front_hitch", half), ("back_hitch", -half)):
+            grip(block, name, (end, 0, 0), (0, 0, 1), 0.05, 0.01)
+        if self.force is not None:
+            motor = spec.add_actuator(name="thruster", target="slide", trntype=mujoco.mjtTrn.mjTRN_JOINT)
+            motor.set_to_motor()
+            motor.forcelimited, motor.forcerange = 1, [-self.force, self.force]
         return spec

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -75,6 +76,9 @@ class Scenario:
     def view(self) -> Camera:
         """Return where pictures are taken from; a scenario whose size depends on its parameters overrides it."""
         return self.camera
+
+    def figures(self, out: Path) -> None:
+        """Write pictures of the scenario's own beside the recording of a run; most have none."""
 
     def simulation(
         self, dt: float | None = None, solver: str = solvers.DEFAULT, seed: int = 0, world: str = "direct"
