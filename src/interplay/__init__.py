@@ -6,6 +6,7 @@ from interplay.errors import ContactError, InputError, InterplayError, SceneErro
 from interplay.models.base import Model
 from interplay.models.environment import Beam, Platform, Stairs, Wall
 from interplay.models.humanoid import Humanoid
+from interplay.models.loader import Character
 from interplay.models.mechanisms import Door, Lever, Slider, Valve
 from interplay.models.objects import Ball, Barbell, Box, Litter, Sword, Table
 from interplay.motion import blocks, conditions
@@ -37,6 +38,7 @@ __all__ = [
     "Barbell",
     "Beam",
     "Box",
+    "Character",
     "Com",
     "Constant",
     "ContactError",

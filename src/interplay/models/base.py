@@ -21,9 +21,12 @@ class Model:
     posture: dict[str, float]
     """Joint values [rad, m] of the starting and rest posture; joints not named start at 0."""
 
+    assets: dict[str, bytes]
+    """Files that the specification names: meshes and textures."""
+
     def __init__(self) -> None:
-        """Start with an empty posture."""
-        self.posture = {}
+        """Start with an empty posture and no files."""
+        self.posture, self.assets = {}, {}
 
     def build(self) -> mujoco.MjSpec:
         """Return a new specification whose world body has exactly one child: the root body."""

@@ -45,6 +45,8 @@ class Scene:
         self._postures: dict[str, dict[str, float]] = {}
         self._model: mujoco.MjModel | None = None
         self._xml = ""
+        self.assets: dict[str, bytes] = {}
+        """Meshes and textures that the scene's XML names."""
         self._qpos: np.ndarray | None = None
         self._posed: dict[str, np.ndarray] = {}
 
@@ -112,6 +114,8 @@ class Scene:
         spec.option.disableflags |= mujoco.mjtDisableBit.mjDSBL_AUTORESET
         _stage(spec, self._ground)
         tint = 0
+        self.assets = {k: v for model, _, _ in self._placed.values() for k, v in model.assets.items()}
+        spec.assets = self.assets
         for name, (model, place, turn) in self._placed.items():
             model = copy.copy(model)
             if model.kind == "character" and getattr(model, "color", 0) is None:
@@ -128,7 +132,7 @@ class Scene:
                 warnings.simplefilter("error", UserWarning)
                 spec.compile()
             self._xml = spec.to_xml()
-            return mujoco.MjModel.from_xml_string(self._xml)
+            return mujoco.MjModel.from_xml_string(self._xml, self.assets)
         except (ValueError, UserWarning) as error:
             raise SceneError(f"the scene does not compile: {error}") from None
 
@@ -159,10 +163,12 @@ class Scene:
         return self._xml
 
     def save(self, path: str | Path) -> Path:
-        """Write the scene as MJCF and return its path."""
+        """Write the scene as MJCF, its meshes beside it, and return its path."""
         path = Path(path)
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(self.xml)
+        for name, content in self.assets.items():
+            (path.parent / name).write_bytes(content)
         return path
 
     # -- names ---------------------------------------------------------------------------------------------------------

@@ -1,0 +1,204 @@
+"""Model files: MJCF and URDF read into one canonical specification, with their meshes as bytes."""
+
+from __future__ import annotations
+
+import hashlib
+import warnings
+import xml.etree.ElementTree as ET
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+import mujoco
+import numpy as np
+
+from interplay.errors import InputError
+
+_MESHES = (".stl", ".obj", ".msh")
+_LARGEST = 50_000_000
+"""Largest model file [bytes]."""
+
+
+class ModelFile(NamedTuple):
+    """A file's specification (radians, values resolved), its compiled model, its meshes, and what was left out."""
+
+    spec: mujoco.MjSpec
+    model: mujoco.MjModel
+    assets: dict[str, bytes]
+    velocity: dict[str, float]
+    dropped: list[str]
+
+
+def read_model(path: Path, packages: Mapping[str, str] | None = None) -> ModelFile:
+    """Read a file and check that its bodies can exist; every problem is named with the file."""
+    try:
+        if path.stat().st_size > _LARGEST:
+            raise InputError(f"{path.name}: larger than {_LARGEST // 1_000_000} MB is no model file")
+        text = path.read_bytes()
+        root = _parse(path, text)
+    except OSError as error:
+        raise InputError(f"cannot read {str(path)!r}: {error.strerror or error}") from None
+    reader = {"robot": _read_urdf, "mujoco": _read_mjcf}.get(root.tag)
+    if reader is None:
+        raise InputError(f"{path.name}: expected <mujoco> (MJCF) or <robot> (URDF), got <{root.tag}>")
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            found = reader(path, root, packages or {})
+    except (ValueError, OSError, KeyError, RuntimeError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(f"{path.name}: {' '.join(str(error).split())}") from None
+    check_bodies(path.name, found.model)
+    return found
+
+
+def _parse(path: Path, text: bytes) -> ET.Element:
+    if b"<!DOCTYPE" in text or b"<!ENTITY" in text:
+        raise InputError(f"{path.name}: document types and entities are not allowed in a model file")
+    try:
+        return ET.fromstring(text)
+    except (ET.ParseError, ValueError, LookupError) as error:
+        raise InputError(f"{path.name} is not readable as XML: {error}") from None
+
+
+def _read_mjcf(path: Path, root: ET.Element, packages: Mapping[str, str]) -> ModelFile:
+    """Read MJCF with its includes; meshes, textures and height fields become bytes."""
+    spec = mujoco.MjSpec.from_file(str(path))
+    assets: dict[str, bytes] = {}
+    for kind, folder in ((spec.meshes, spec.meshdir), (spec.textures, spec.texturedir), (spec.hfields, spec.meshdir)):
+        for item in kind:
+            if item.file:
+                item.file = _keep(assets, path.parent / (folder or "") / item.file, path)
+    spec.meshdir = spec.texturedir = ""
+    return _canonical(spec, assets, {}, [])
+
+
+def _read_urdf(path: Path, root: ET.Element, packages: Mapping[str, str]) -> ModelFile:
+    """Read URDF: meshes are found, velocity limits kept, and what MuJoCo would take wrongly is left out and said."""
+    assets: dict[str, bytes] = {}
+    dropped: list[str] = []
+    for link in root.iter("link"):
+        for part in ("visual", "collision"):
+            for element in link.findall(part):
+                mesh = element.find("geometry/mesh")
+                if mesh is None:
+                    continue
+                name = mesh.get("filename", "")
+                if Path(name).suffix.lower() not in _MESHES:
+                    dropped.append(f"{part} mesh {Path(name).name} (expected {', '.join(_MESHES)})")
+                    link.remove(element)
+                else:
+                    mesh.set("filename", _keep(assets, _locate(name, path, packages), path))
+    velocity, rubbing = {}, 0
+    for joint in root.findall("joint"):
+        for tag in ("mimic", "safety_controller", "calibration"):
+            for element in joint.findall(tag):
+                joint.remove(element)
+                if tag == "mimic" and joint.get("type") != "fixed":
+                    dropped.append(f"mimic of joint {joint.get('name')}")
+        for dynamics in joint.findall("dynamics"):
+            if _number(path, dynamics.get("friction", "0"), f"friction of joint {joint.get('name')!r}") != 0:
+                dynamics.set("friction", "0")
+                rubbing += 1
+        limit = joint.find("limit")
+        if limit is not None and limit.get("velocity") is not None:
+            what = f"velocity limit of joint {joint.get('name')!r}"
+            velocity[joint.get("name", "")] = _number(path, limit.get("velocity", ""), what)
+    if rubbing:
+        dropped.append(f"dry friction of {rubbing} joints")
+    extension = ET.SubElement(root, "mujoco")
+    ET.SubElement(extension, "compiler", discardvisual="false", fusestatic="false", strippath="false", meshdir="")
+    spec = mujoco.MjSpec.from_string(ET.tostring(root, "unicode"), assets=assets)
+    return _canonical(spec, assets, velocity, dropped)
+
+
+def _number(path: Path, text: str, what: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = np.nan
+    if not np.isfinite(value):
+        raise InputError(f"{path.name}: {what}: expected a number, got {text!r}")
+    return value
+
+
+def _canonical(
+    spec: mujoco.MjSpec, assets: dict[str, bytes], velocity: dict[str, float], dropped: list[str]
+) -> ModelFile:
+    """Write the specification out and read it back: angles are then radians and defaults resolved."""
+    spec.assets = assets
+    spec.compile()
+    spec = mujoco.MjSpec.from_string(spec.to_xml(), assets=assets)
+    model = spec.compile()
+    return ModelFile(spec, model, assets, velocity, dropped)
+
+
+def alone(xml: str, root: str) -> str:
+    """Return canonical MJCF with nothing in the world but one body: no floor, options, sensors, motors of the file's own."""
+    tree = ET.fromstring(xml)
+    body = next(b for b in tree.iter("body") if b.get("name") == root)
+    for part in list(tree):
+        if part.tag not in ("compiler", "default", "asset"):
+            tree.remove(part)
+    for parent in list(body.iter()):
+        parent.attrib.pop("user", None)
+        for child in list(parent):
+            if child.tag in ("camera", "light"):
+                parent.remove(child)
+    ET.SubElement(tree, "worldbody").append(body)
+    return ET.tostring(tree, "unicode")
+
+
+def _locate(name: str, path: Path, packages: Mapping[str, str]) -> Path:
+    """Return the file of a mesh address: package://NAME/…, file://…, or relative to the model file."""
+    if name.startswith("file://"):
+        return Path(name[7:])
+    if not name.startswith("package://"):
+        return path.parent / name
+    package, _, rest = name[10:].partition("/")
+    if package in packages:
+        return path.parent / packages[package] / rest
+    for folder in path.resolve().parents:
+        for place in (folder / package / rest, folder.parent / package / rest if folder.name == package else None):
+            if place is not None and place.exists():
+                return place
+    raise InputError(f"{path.name}: package {package!r} of mesh {name!r} was not found; name its folder under 'packages'")
+
+
+def _keep(assets: dict[str, bytes], file: Path, path: Path) -> str:
+    """Read a file into the assets under a name of its own and return that."""
+    try:
+        content = file.read_bytes()
+    except OSError as error:
+        raise InputError(f"{path.name}: mesh {file.name!r}: {error.strerror or error}") from None
+    name = f"{hashlib.sha256(content).hexdigest()[:8]}_{file.name.lower()}"
+    assets[name] = content
+    return name
+
+
+def check_bodies(file: str, m: mujoco.MjModel) -> None:
+    """Refuse masses, inertias and frames that no body can have."""
+    for body in range(1, m.nbody):
+        name, mass, inertia = m.body(body).name, float(m.body_mass[body]), np.sort(m.body_inertia[body])
+        frame = np.concatenate([m.body_pos[body], m.body_quat[body], m.body_ipos[body], m.body_iquat[body]])
+        if not np.isfinite(frame).all():
+            raise InputError(f"{file}: body {name!r}: its position or orientation is not finite")
+        if not np.isfinite(mass) or mass < 0:
+            raise InputError(f"{file}: body {name!r}: mass {mass:g} kg; expected a finite number ≥ 0")
+        if not np.isfinite(inertia).all() or inertia[0] < 0:
+            raise InputError(f"{file}: body {name!r}: inertia {inertia.tolist()}; expected finite numbers ≥ 0")
+        if inertia[2] > (inertia[0] + inertia[1]) * 1.001 + 1e-12:
+            raise InputError(
+                f"{file}: body {name!r}: inertia {inertia.tolist()} is impossible: the largest moment exceeds the sum of the others"
+            )
+        if m.body_jntnum[body] and m.body_subtreemass[body] < 1e-6:
+            raise InputError(f"{file}: body {name!r} moves but has no mass")
+    for joint in range(m.njnt):
+        low, high = m.jnt_range[joint]
+        if not np.isfinite([low, high]).all() or (m.jnt_limited[joint] and low > high):
+            raise InputError(f"{file}: joint {m.joint(joint).name!r}: range [{low:g}, {high:g}]; expected low ≤ high")
+        dof = int(m.jnt_dofadr[joint])
+        for what, value in (("damping", m.dof_damping[dof]), ("stiffness", m.jnt_stiffness[joint]), ("armature", m.dof_armature[dof])):
+            if not np.isfinite(value) or value < 0:
+                raise InputError(f"{file}: joint {m.joint(joint).name!r}: {what} {value:g}; expected a number ≥ 0")

@@ -1,0 +1,197 @@
+"""Characters from files: any MJCF or URDF body, with a sidecar that says what scenarios must know of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import ClassVar
+
+import mujoco
+import numpy as np
+
+from interplay.constraints.limits import torque_limits
+from interplay.errors import InputError, unknown_name
+from interplay.models.base import COLLISION_GROUP, SITE_GROUP, VISUAL_GROUP, Model, grip, patch
+from interplay.models.extent import geom_extent
+from interplay.models.files import alone, read_model
+from interplay.models.sidecar import Sidecar, read_sidecar
+
+_SCALAR = (mujoco.mjtJoint.mjJNT_HINGE, mujoco.mjtJoint.mjJNT_SLIDE)
+
+
+class Character(Model):
+    """A body that was modelled elsewhere: ``ip.Character("robot.yaml")``; ``interplay sidecar FILE`` writes a first sidecar."""
+
+    kind: ClassVar[str] = "character"
+
+    def __init__(self, sidecar: str | Path):
+        """Take the path of the sidecar."""
+        super().__init__()
+        self.path = Path(sidecar)
+        self.sidecar: Sidecar = read_sidecar(self.path)
+        file = self.path.parent / self.sidecar.model
+        self._name = self.path.name
+        found = read_model(file, {k: str(self.path.parent / v) for k, v in self.sidecar.packages.items()})
+        self.assets, self._velocity = found.assets, found.velocity
+        self.dropped = list(found.dropped)
+        """What of the file is not simulated."""
+        self.posture = dict(self.sidecar.posture)
+        self._xml = self._prepare(found.spec, found.model)
+        self._measure()
+
+    def build(self) -> mujoco.MjSpec:
+        """Return the specification."""
+        spec = mujoco.MjSpec.from_string(self._xml, assets=self.assets)
+        spec.nuser_jnt = 1
+        return spec
+
+    @property
+    def placement_height(self) -> float:
+        """Height [m] of the root frame above the soles in its posture."""
+        return self._root_height
+
+    # -- from the file to a specification ------------------------------------------------------------------------------
+
+    def _prepare(self, spec: mujoco.MjSpec, m: mujoco.MjModel) -> str:
+        """Return the character alone as MJCF: root, surfaces, motors and limits as the sidecar says."""
+        side = self.sidecar
+        self._find(spec.bodies, "body", side.root, "root")
+        limits = {m.joint(int(m.dof_jntid[d])).name: float(t) for d, t in enumerate(torque_limits(m)) if not np.isnan(t)}
+        ranges = {m.joint(j).name: m.jnt_actfrcrange[j] for j in range(m.njnt) if m.jnt_actfrclimited[j]}
+        for name, given in ranges.items():  # the effort of a URDF
+            limits.setdefault(name, float(np.abs(given).min()))
+        for what, kind in (("equality constraints", spec.equalities), ("tendons", spec.tendons)):
+            if kind:
+                self.dropped.append(what)
+        out = mujoco.MjSpec.from_string(alone(spec.to_xml(), side.root), assets=self.assets)
+        out.nuser_jnt = 1
+        body = out.worldbody.first_body()
+        self._name_parts(out)
+        self._limit(out, limits)
+        self._add_surfaces(out)
+        for new, old in side.bodies.items():
+            target = self._find(out.bodies, "body", old, f"bodies.{new}")
+            if any(b.name == new and b is not target and b.name != old for b in out.bodies):
+                raise InputError(f"{self._name}: bodies.{new}: the file has another body of that name")
+            target.name = new
+        self._turn(body)
+        try:
+            out.compile()
+            return out.to_xml()
+        except ValueError as error:
+            raise InputError(f"{self._name}: {' '.join(str(error).split())}") from None
+
+    def _find(self, items, what: str, name: str, entry: str):
+        for item in items:
+            if item.name == name:
+                return item
+        error = unknown_name(what, name, [item.name for item in items if item.name])
+        raise InputError(f"{self._name}: {entry}: {error}")
+
+    def _turn(self, body: mujoco.MjsBody) -> None:
+        """Put the root at the origin, turned so that it faces +x."""
+        x, y, _ = self.sidecar.facing
+        if np.hypot(x, y) < 1e-6:
+            raise InputError(f"{self._name}: facing: expected a horizontal direction, got {list(self.sidecar.facing)}")
+        half = -0.5 * np.arctan2(y, x)
+        quat = np.empty(4)
+        mujoco.mju_mulQuat(quat, np.array([np.cos(half), 0, 0, np.sin(half)]), np.array(body.quat, float))
+        body.pos, body.quat = [0, 0, 0], quat.tolist()
+
+    def _name_parts(self, spec: mujoco.MjSpec) -> None:
+        """Name geoms, and put what is seen and what collides in their groups."""
+        seen = any(not (g.contype or g.conaffinity) for g in spec.geoms)
+        for k, geom in enumerate(spec.geoms):
+            geom.name = geom.name or f"{geom.parent.name}_{k}"
+            collides = bool(geom.contype or geom.conaffinity)
+            geom.group = COLLISION_GROUP if collides and seen else VISUAL_GROUP
+
+    def _limit(self, spec: mujoco.MjSpec, file_torque: dict[str, float]) -> None:
+        """Give every joint a motor with its limits; the file's come first, unless the sidecar names the joint."""
+        side, joints = self.sidecar, [j for j in spec.joints if j.type != mujoco.mjtJoint.mjJNT_FREE]
+        for name in (*side.limits, *side.posture):
+            entry = f"limits.{name}" if name in side.limits else f"posture.{name}"
+            self._find(joints, "joint", name, entry)
+        for joint in joints:
+            if joint.type not in _SCALAR:
+                raise InputError(f"{self._name}: joint {joint.name!r} is a ball joint; expected hinges and slides")
+            own = side.limits.get(joint.name)
+            torque = (own.torque if own else None) or file_torque.get(joint.name) or side.torque
+            speed = (own.velocity if own else None) or self._velocity.get(joint.name) or side.velocity
+            if torque is None:
+                raise InputError(
+                    f"{self._name}: joint {joint.name!r} has no torque limit; name one under 'limits', or 'torque' for all"
+                )
+            if own and own.range:
+                joint.range, joint.limited = list(own.range), mujoco.mjtLimited.mjLIMITED_TRUE
+            joint.actfrclimited = mujoco.mjtLimited.mjLIMITED_FALSE
+            joint.frictionloss = 0.0
+            if side.passive == "drop":
+                joint.stiffness, joint.damping = np.zeros_like(joint.stiffness), np.zeros_like(joint.damping)
+            joint.userdata = [float(speed or 0.0)]
+            motor = spec.add_actuator(name=joint.name, target=joint.name, trntype=mujoco.mjtTrn.mjTRN_JOINT)
+            motor.set_to_motor()
+            motor.ctrlrange, motor.ctrllimited = [-torque, torque], mujoco.mjtLimited.mjLIMITED_TRUE
+
+    def _add_surfaces(self, spec: mujoco.MjSpec) -> None:
+        """Add the surfaces and grips of the sidecar as sites."""
+        sites = list(spec.sites)
+        for name, s in self.sidecar.surfaces.items():
+            entry = f"surfaces.{name}"
+            if s.site is not None:
+                self._take_site(sites, s.site, name, entry, (mujoco.mjtGeom.mjGEOM_BOX, mujoco.mjtGeom.mjGEOM_SPHERE))
+                continue
+            body = self._find(spec.bodies, "body", s.body or "", entry)
+            if s.box is not None:
+                for what in ("normal", "along"):
+                    if np.linalg.norm(getattr(s.box, what)) < 1e-6:
+                        raise InputError(f"{self._name}: {entry}.{what}: expected a direction, got one of zero length")
+                patch(body, name, s.box.pos, s.box.normal, s.box.size, along=s.box.along)
+            elif s.ball is not None:
+                body.add_site(
+                    name=name,
+                    type=mujoco.mjtGeom.mjGEOM_SPHERE,
+                    pos=list(s.ball.pos),
+                    size=[s.ball.radius, 0, 0],
+                    group=SITE_GROUP,
+                )
+        for name, g in self.sidecar.grips.items():
+            entry = f"grips.{name}"
+            if g.site is not None:
+                self._take_site(sites, g.site, name, entry, (mujoco.mjtGeom.mjGEOM_CYLINDER,))
+            else:
+                if np.linalg.norm(g.axis) < 1e-6:
+                    raise InputError(f"{self._name}: {entry}.axis: expected a direction, got one of zero length")
+                body = self._find(spec.bodies, "body", g.body or "", entry)
+                grip(body, name, g.pos, g.axis, g.half_length, g.radius, along=g.along)
+
+    def _take_site(self, sites: list, site: str, name: str, entry: str, kinds: tuple) -> None:
+        found = self._find(sites, "site", site, entry)
+        if found.type not in kinds:
+            raise InputError(f"{self._name}: {entry}: site {site!r} has the wrong shape for it")
+        found.name, found.group = name, SITE_GROUP
+
+    # -- what the compiled body is like --------------------------------------------------------------------------------
+
+    def _measure(self) -> None:
+        """Find the height of the root above the soles, and the stature, in the rest posture."""
+        m = self.build().compile()
+        d = mujoco.MjData(m)
+        for joint, value in self.posture.items():
+            index = m.joint(joint).id
+            low, high = m.jnt_range[index]
+            if m.jnt_limited[index] and not low - 1e-6 <= value <= high + 1e-6:
+                raise InputError(
+                    f"{self._name}: posture.{joint}: {value:g} is outside the joint's range [{low:.3g}, {high:.3g}]"
+                )
+            d.qpos[m.jnt_qposadr[index]] = min(max(value, low), high) if m.jnt_limited[index] else value
+        mujoco.mj_kinematics(m, d)
+        soles = [s for s in range(m.nsite) if m.site(s).name in ("left_sole", "right_sole")]
+        radius = [m.site_size[s, 0] if m.site_type[s] == mujoco.mjtGeom.mjGEOM_SPHERE else 0.0 for s in soles]
+        up = np.array([[0.0, 0.0, 1.0]])
+        reach = np.array([geom_extent(m, d, g, up) for g in range(m.ngeom)]).reshape(-1, 2)
+        top, bottom = reach.max(initial=0.0), reach.min(initial=0.0)
+        floor = min((d.site_xpos[s, 2] - r for s, r in zip(soles, radius, strict=True)), default=bottom)
+        self._root_height = -float(floor)
+        self.height = float(top - floor)
+        """Stature [m] in the rest posture."""
+        self.mass = float(m.body_subtreemass[1])
