@@ -19,12 +19,13 @@ from interplay.objectives.force import ContactForce
 from interplay.objectives.frame import Frame
 from interplay.objectives.gaze import Gaze
 from interplay.objectives.joint import JointAngle
+from interplay.objectives.line_balance import LineBalance
 from interplay.objectives.meet import Meet
 from interplay.objectives.momentum import AngularMomentum
 from interplay.objectives.path import PosePath
 from interplay.objectives.pose import Orientation, Point, Pose, pose_value
 from interplay.objectives.posture import Posture
-from interplay.objectives.reference import Constant, MinimumJerk, Path, Reference, Sample
+from interplay.objectives.reference import Constant, MinimumJerk, Part, Path, Reference, Sample
 from interplay.objectives.relative import RelativePose
 from interplay.scene.scene import GROUND, Scene
 from interplay.simulation import Simulation
@@ -54,6 +55,7 @@ __all__ = [
     "InterplayError",
     "JointAngle",
     "Lever",
+    "LineBalance",
     "Litter",
     "Machine",
     "Meet",
@@ -61,6 +63,7 @@ __all__ = [
     "Model",
     "Objective",
     "Orientation",
+    "Part",
     "Path",
     "Phase",
     "Platform",

@@ -75,6 +75,9 @@ def run(
     set_: Annotated[
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Parameter of the scenario; may be repeated.")
     ] = None,
+    character: Annotated[
+        Path | None, typer.Option(help="Sidecar (YAML) of an MJCF or URDF body that plays instead of the scenario's own.")
+    ] = None,
     targets: Annotated[
         Path | None, typer.Option(help="CSV with timed values of live controls: time, control, values …")
     ] = None,
@@ -98,6 +101,7 @@ def run(
             solver=solver,
             seed=seed,
             parameters=parse_settings(set_ or []),
+            character=character,
             targets=targets,
             world=world,
             resume=resume,
@@ -133,6 +137,33 @@ def export(
     with console.status(f"writing {out.name}"):
         export_recording(folder, out, **options)
     console.print(f"written: [bold]{out}[/bold] ({out.stat().st_size / 1e6:.2f} MB)")
+
+
+@app.command()
+def sidecar(
+    file: Annotated[Path, typer.Argument(help="MJCF or URDF file of a body.")],
+    out: Annotated[Path | None, typer.Option(help="File to write; by default FILE with the ending .yaml.")] = None,
+    root: Annotated[str | None, typer.Option(help="Root body, where the guess would be wrong.")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite a sidecar that exists.")] = False,
+) -> None:
+    """Write a first sidecar for a body: root, soles, palms, grips, posture and limits, each guess marked as one."""
+    from interplay.models.guess import guess_sidecar
+    from interplay.models.loader import Character
+
+    target = out or file.with_suffix(".yaml")
+    if target.exists() and not force:
+        raise InputError(f"{str(target)!r} exists; use --force to overwrite it")
+    text = guess_sidecar(file, root, beside=target.parent)
+    try:
+        target.write_text(text, "utf-8")
+    except OSError as error:
+        raise InputError(f"cannot write {str(target)!r}: {error.strerror or error}") from None
+    body = Character(target)
+    console.print(
+        f"written: [bold]{target}[/bold]; {body.height:.2f} m, {body.mass:.1f} kg, "
+        f"{text.count('# guess')} guesses to check; then: interplay run stand --character {target} --out DIR",
+        soft_wrap=True,
+    )
 
 
 @app.command()

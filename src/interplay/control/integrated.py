@@ -245,7 +245,7 @@ def _refuse_stiff(m: mujoco.MjModel, dt: float) -> None:
         if dt > longest:
             raise InputError(
                 f"dt: {dt:g} s is too long for the spring or damper of {m.joint(joint).name!r}; expected at most {longest:.2g} s "
-                "(or give the joint more armature)"
+                "(or give the joint more armature; of a character from a file, 'passive: drop' in its sidecar)"
             )
 
 

@@ -25,6 +25,7 @@ def make_report(recording: Recording, finished: bool, failure: str | None) -> di
     return {
         "scenario": header["scenario"],
         "parameters": header["parameters"],
+        "character": header.get("character") and Path(header["character"]).name,
         "dt": header["dt"],
         "steps": recording.steps,
         "sim_seconds": round(recording.steps * header["dt"], 6),

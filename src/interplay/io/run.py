@@ -10,6 +10,7 @@ from typing import Any
 from interplay.errors import InputError, InterplayError, number
 from interplay.io.recording import Recorder, Recording
 from interplay.io.report import make_report, write_report
+from interplay.models.loader import Character
 from interplay.motion.controls import read_targets
 from interplay.qp import solvers
 from interplay.scenarios import scenario
@@ -29,6 +30,7 @@ def run(
     solver: str = solvers.DEFAULT,
     seed: int = 0,
     parameters: Mapping[str, Any] | None = None,
+    character: str | Path | None = None,
     targets: str | Path | None = None,
     world: str = "direct",
     resume: bool = False,
@@ -43,6 +45,7 @@ def run(
         dt: control step [s]; by default the scenario's own.
         solver, seed, world: see :class:`interplay.Simulation`.
         parameters: values of the scenario's parameters.
+        character: sidecar of a body that plays instead of the scenario's own.
         targets: CSV file with timed values of live controls.
         resume: continue the recording in ``out`` (made with the same scenario and parameters).
         progress: called about ten times a second.
@@ -61,7 +64,8 @@ def run(
         parameters, dt = header["parameters"], header["dt"]
         seed, solver, world = header["seed"], header["solver"], header["world"]
         targets = targets or header["targets"]
-    chosen = scenario(name)(parameters)
+        character = header["character"]
+    chosen = scenario(name)(parameters, Character(character) if character is not None else None)
     sim = chosen.simulation(dt, solver, seed, world)
     if targets is not None:
         sim.targets = read_targets(targets, sim.controls)
@@ -88,6 +92,7 @@ def run(
         "seed": seed,
         "solver": solver,
         "world": world,
+        "character": str(Path(character).resolve()) if character is not None else None,
         "targets": str(Path(targets).resolve()) if targets is not None else None,
         "table_phase": chosen.table_phase,
         "table_pairs": chosen.table_pairs,

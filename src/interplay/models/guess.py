@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import NamedTuple
 
@@ -27,17 +28,21 @@ class _Limb(NamedTuple):
     high: np.ndarray
 
 
-def guess_sidecar(path: str | Path, root: str | None = None) -> str:
-    """Return the text of a first sidecar for a model file; ``root`` names the root body where the guess would be wrong."""
+def guess_sidecar(path: str | Path, root: str | None = None, beside: Path | None = None) -> str:
+    """Return the text of a first sidecar for a model file, to be written into the folder ``beside`` (by default the file's).
+
+    ``root`` names the root body where the guess would be wrong.
+    """
     path = Path(path)
-    return _Guess(path, read_model(path), root).text()
+    address = path.name if beside is None else os.path.relpath(path, beside)
+    return _Guess(path, address, read_model(path), root).text()
 
 
 class _Guess:
     """Looks at a compiled body in its zero posture."""
 
-    def __init__(self, path: Path, found: ModelFile, root: str | None):
-        self.path, self.found, self.m = path, found, found.model
+    def __init__(self, path: Path, address: str, found: ModelFile, root: str | None):
+        self.path, self.address, self.found, self.m = path, address, found, found.model
         m = self.m
         self.d = mujoco.MjData(m)
         mujoco.mj_kinematics(m, self.d)
@@ -146,7 +151,7 @@ class _Guess:
         m, limbs = self.m, self._limbs()
         lines = [
             f"# A first sidecar for {self.path.name}. What is marked as a guess was guessed: check it, then remove the mark.",
-            f"model: {self.path.name}",
+            f"model: {_text(self.address)}",
             f"root: {_text(m.body(self.root).name)}  # guess: the heaviest tree",
             f"facing: {_numbers(self.facing)}  # guess: where the feet point",
         ]
@@ -282,37 +287,48 @@ class _Guess:
         return (int(m.geom_bodyid[balls[0]]), balls[0]) if len(low) == 1 and balls else None
 
     def _posture(self, limbs: dict[str, _Limb]) -> list[str]:
-        """Guess a rest posture: knees a little bent, arms hanging; by least squares over the joints of each limb."""
-        m, home = self.m, self.d.qpos.copy()
-        values: dict[int, float] = {}
-        for name, limb in limbs.items():
-            side, _, part = name.partition("_")
-            other = limbs.get(f"{'right' if side == 'left' else 'left'}_{part}")
-            own = [b for b in limb.chain if other is None or b not in other.chain]
-            joints = [j for b in own for j in self._joints(b) if m.jnt_type[j] == mujoco.mjtJoint.mjJNT_HINGE]
+        """Guess a rest posture: arms hanging, knees a little bent, the centre of mass over the soles."""
+        m, d = self.m, self.d
+        zero, values = d.qpos.copy(), {}
+        goals = {name: self._goal(name, limb, limbs) for name, limb in limbs.items()}
+        for name in sorted(goals, key=lambda name: name.endswith("foot")) * 2:  # feet last, under what is then the COM
+            joints, local, goal, flat = goals[name]
             if not joints:
                 continue
-            start = self.d.xpos[m.jnt_bodyid[joints[0]]].copy()
-            ball = self._only_ball(limb) if part == "foot" else None
-            end = self.d.geom_xpos[ball[1]] if ball else self.d.xpos[limb.end]
-            local = self.d.xmat[limb.end].reshape(3, 3).T @ (end - self.d.xpos[limb.end])
-            length, flat = float(np.linalg.norm(end - start)), None
-            if part == "foot":
-                goal = start - [0, 0, (1.0 - _BEND) * length]
-                if ball is None:
-                    _, _, normal, along = self._sole(limb)
-                    down = np.array([0.0, 0.0, -1.0])
-                    wanted = np.array([self.facing, np.cross(down, self.facing), down])
-                    flat = wanted.T @ np.array([along, np.cross(normal, along), normal])
-            else:
-                outward = self.left * (1.0 if side == "left" else -1.0)
-                goal = start + length * (0.12 * outward + 0.25 * self.facing) - [0, 0, _DROP * length]
-            solved = self._reach(joints, limb.end, local, goal, flat)
-            values |= dict(zip(joints, solved, strict=True))
-            self.d.qpos[:] = home
-            mujoco.mj_kinematics(m, self.d)
+            if name.endswith("foot"):
+                mujoco.mj_comPos(m, d)
+                goal = goal + self.facing * (self.facing @ (d.subtree_com[self.root] - goal))
+            values |= dict(zip(joints, self._reach(joints, limbs[name].end, local, goal, flat), strict=True))
+        d.qpos[:] = zero
+        mujoco.mj_kinematics(m, d)
         shown = {m.joint(j).name: v for j, v in values.items() if abs(v) > 0.01 and m.joint(j).name}
-        return ["posture:  # guess: knees a little bent, arms hanging", *(f"  {_text(k)}: {v:.3f}" for k, v in shown.items())] if shown else []
+        lines = [f"  {_text(name)}: {value:.3f}" for name, value in shown.items()]
+        return ["posture:  # guess: arms hanging, knees a little bent", *lines] if lines else []
+
+    def _goal(self, name: str, limb: _Limb, limbs: dict[str, _Limb]) -> tuple[list[int], np.ndarray, np.ndarray, np.ndarray | None]:
+        """Return the joints of a limb, the point of its end that is placed, where to, and for a sole the end's rotation."""
+        m, d = self.m, self.d
+        side, _, part = name.partition("_")
+        other = limbs.get(f"{'right' if side == 'left' else 'left'}_{part}")
+        own = [b for b in limb.chain if other is None or b not in other.chain]
+        joints = [j for b in own for j in self._joints(b) if m.jnt_type[j] == mujoco.mjtJoint.mjJNT_HINGE]
+        if not joints:
+            return [], np.zeros(3), np.zeros(3), None
+        start, R = d.xpos[m.jnt_bodyid[joints[0]]].copy(), d.xmat[limb.end].reshape(3, 3)
+        if part == "hand":
+            length = float(np.linalg.norm(d.xpos[limb.end] - start))
+            outward = self.left * (1.0 if side == "left" else -1.0)
+            return joints, np.zeros(3), start + length * (0.12 * outward + 0.25 * self.facing) - [0, 0, _DROP * length], None
+        ball = self._only_ball(limb)
+        if ball is not None:
+            local, flat = R.T @ (d.geom_xpos[ball[1]] - d.xpos[limb.end]), None
+        else:
+            local, _, normal, along = self._sole(limb)
+            down = np.array([0.0, 0.0, -1.0])
+            wanted = np.array([self.facing, np.cross(down, self.facing), down])
+            flat = wanted.T @ np.array([along, np.cross(normal, along), normal])
+        length = float(np.linalg.norm(d.xpos[limb.end] + R @ local - start))
+        return joints, local, start - [0, 0, (1.0 - _BEND) * length], flat
 
     def _reach(
         self, joints: list[int], body: int, local: np.ndarray, goal: np.ndarray, rotation: np.ndarray | None
@@ -349,6 +365,9 @@ class _Guess:
             out.append("torque: 100  # guess: joints that the file gives no limit [N·m]")
         if any(m.joint(j).name not in self.found.velocity for j in joints):
             out.append("velocity: 10  # guess: joints that the file gives no limit [rad/s]")
+        dofs = m.jnt_dofadr[joints]
+        if (0.005 * m.dof_damping[dofs] > 0.8 * m.dof_M0[dofs]).any() or (2.5e-5 * m.jnt_stiffness[joints] > 0.8 * m.dof_M0[dofs]).any():
+            out.append("passive: drop  # guess: the file's dampers are too quick for control steps of 5 ms")
         free = [m.joint(j).name for j in joints if not m.jnt_limited[j] and m.jnt_type[j] == mujoco.mjtJoint.mjJNT_HINGE]
         if free:
             out += ["limits:", *(f"  {_text(name)}: {{range: [-3.14, 3.14]}}  # guess: the file has no range" for name in free)]

@@ -10,6 +10,11 @@ import numpy as np
 import pydantic
 
 from interplay.errors import InputError, unknown_name
+from interplay.models.base import Model
+from interplay.models.humanoid import Humanoid
+from interplay.objectives.base import Objective
+from interplay.objectives.gaze import Gaze
+from interplay.objectives.pose import Orientation
 from interplay.qp import solvers
 from interplay.scene.scene import Scene
 from interplay.simulation import Simulation
@@ -50,8 +55,9 @@ class Scenario:
     class Parameters(Parameters):
         """No parameters of its own."""
 
-    def __init__(self, parameters: Mapping[str, Any] | None = None):
-        """Take parameter values by name (strings are converted)."""
+    def __init__(self, parameters: Mapping[str, Any] | None = None, character: Model | None = None):
+        """Take parameter values by name (strings are converted), and a character to play instead of the scenario's own."""
+        self.character = character
         given = dict(parameters or {})
         known = type(self).Parameters.model_fields
         for key in given:
@@ -64,6 +70,25 @@ class Scenario:
                 f"{'.'.join(str(x) for x in e['loc'])}: {e['msg']}, got {e['input']!r}" for e in error.errors()
             )
             raise InputError(f"parameters of {self.name!r}: {problems}") from None
+
+    def scale(self, height: float) -> float:
+        """Return how much taller the given character is than one of some height [m]; 1 without one."""
+        return float(getattr(self.character, "height", height)) / height
+
+    def add_character(
+        self,
+        scene: Scene,
+        name: str,
+        usual: Humanoid,
+        pos: Sequence[float] = (0.0, 0.0),
+        yaw: float = 0.0,
+        posture: Mapping[str, float] | None = None,
+    ) -> Scene:
+        """Place the scenario's usual character in a posture, or in its stead the given one in its own, at a place to its scale."""
+        if self.character is None:
+            return scene.add(usual, name, pos=pos, yaw=yaw, posture=posture)
+        k = self.scale(usual.height)
+        return scene.add(self.character, name, pos=[k * float(v) for v in pos], yaw=yaw)
 
     def build(self) -> Scene:
         """Return the scene in its initial state."""
@@ -94,6 +119,20 @@ def support_centre(sim: Simulation, surfaces: Sequence[str]) -> np.ndarray:
     return np.mean([sim.terms.site_xpos[sim.scene.site(s)][:2] for s in surfaces], axis=0)
 
 
+def parts(sim: Simulation, model: str, *names: str) -> list[str]:
+    """Return those bodies of a model that it has, with its name before them: not every character has a neck."""
+    bodies = {sim.scene.model.body(b).name for b in range(sim.scene.model.nbody)}
+    return [f"{model}/{name}" for name in names if f"{model}/{name}" in bodies]
+
+
 def joint_value(sim: Simulation, joint: str) -> float:
     """Return the present value [rad, m] of a joint."""
     return float(sim.state.qpos[sim.scene.model.jnt_qposadr[sim.scene.joint(joint)]])
+
+
+def carriage(sim: Simulation, model: str, watched: str) -> list[Objective]:
+    """Return what keeps a working character upright and looking at what it does, as far as its body has the parts."""
+    out: list[Objective] = [Orientation(body, weight=1.0) for body in parts(sim, model, "pelvis")]
+    if isinstance(sim.scene.placed(model), Humanoid):  # where eyes look from is known of our own head only
+        out.append(Gaze(f"{model}/head", watched, axis=(0.97, 0, -0.25), weight=1.0))
+    return out

@@ -39,18 +39,16 @@ class Box(base.Scenario):
 
     def build(self) -> ip.Scene:
         """Place her before a table with the box on it."""
-        scene = ip.Scene()
-        scene.add(
-            ip.Humanoid(1.68, 62, "female"),
-            "alice",
-            posture={
-                f"{s}_{j}": v
-                for s in ("left", "right")
-                for j, v in (("shoulder_flexion", 0.25), ("shoulder_abduction", 0.3), ("elbow_flexion", 0.95))
-            },
-        )
-        scene.add(ip.Platform((0.45, 0.9, 0.92)), "table", pos=(0.60, 0))
-        scene.add(ip.Box((0.26, self.p.size, 0.24), self.p.mass), "box", pos=(0.48, 0, 0.92))
+        ready = {
+            f"{s}_{j}": v
+            for s in ("left", "right")
+            for j, v in (("shoulder_flexion", 0.25), ("shoulder_abduction", 0.3), ("elbow_flexion", 0.95))
+        }
+        usual = ip.Humanoid(1.68, 62, "female")
+        k = self.scale(usual.height)
+        scene = self.add_character(ip.Scene(), "alice", usual, posture=ready)
+        scene.add(ip.Platform((0.45, 0.9, 0.92 * k)), "table", pos=(0.225 + 0.375 * k, 0))
+        scene.add(ip.Box((0.26, self.p.size, 0.24), self.p.mass), "box", pos=(0.13 + 0.35 * k, 0, 0.92 * k))
         return scene
 
     def start(self, sim: ip.Simulation) -> None:
@@ -60,17 +58,19 @@ class Box(base.Scenario):
         sim.contacts.add("box/bottom", "table/top")
         sim.objectives += [
             ip.Posture("alice", weight=0.3),
-            ip.Orientation("alice/chest", weight=1.0),
             ip.AngularMomentum("alice", weight=0.005),
-            ip.Gaze("alice/head", "box", axis=(0.96, 0, -0.28), weight=1.0),
+            *(ip.Orientation(body, weight=1.0) for body in base.parts(sim, "alice", "chest")),
+            *base.carriage(sim, "alice", "box"),
         ]
-        for part in ("chest", "pelvis", "head", "left_thigh", "right_thigh", "left_shank", "right_shank"):
-            sim.collisions.add("box", f"alice/{part}", influence=0.08, security=0.02)
-            sim.collisions.add("table", f"alice/{part}", influence=0.06, security=0.015)
+        limbs = ("chest", "pelvis", "head", "left_thigh", "right_thigh", "left_shank", "right_shank")
+        for part in base.parts(sim, "alice", *limbs):
+            sim.collisions.add("box", part, influence=0.08, security=0.02)
+            sim.collisions.add("table", part, influence=0.06, security=0.015)
         sim.collisions.add("box", "table", influence=0.06, security=0.002)
         terms = sim.terms
         rest = np.concatenate([terms.xpos[sim.scene.body("box")], [1, 0, 0, 0]])
-        home = ip.pose_value((0.43, 0, 1.22))
+        k = self.scale(1.68)
+        home = ip.pose_value((0.13 + 0.30 * k, 0, 1.22 * k))
         control = sim.add_control(
             ip.Control(
                 "box",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
+import numpy as np
 from pydantic import Field
 
 import interplay as ip
@@ -36,15 +37,11 @@ class Door(base.Scenario):
 
     def build(self) -> ip.Scene:
         """Place her before the door, which opens away from her."""
-        scene = ip.Scene()
-        scene.add(ip.Door(self.p.width, mass=self.p.mass), "door")
-        scene.add(
-            ip.Humanoid(1.70, 64, "female"),
-            "alice",
-            pos=(-0.46, -0.24),
-            posture={"right_elbow_flexion": 0.9, "right_shoulder_flexion": 0.2},
-        )
-        return scene
+        usual = ip.Humanoid(1.70, 64, "female")
+        handle = float(np.clip(self.scale(usual.height), 0.5, 1.6))
+        scene = ip.Scene().add(ip.Door(self.p.width, 2.05 * max(handle, 1.0), self.p.mass, handle), "door")
+        ready = {"right_elbow_flexion": 0.9, "right_shoulder_flexion": 0.2}
+        return self.add_character(scene, "alice", usual, (-0.46, -0.24), posture=ready)
 
     def start(self, sim: ip.Simulation) -> None:
         """Feet on the ground; reach, grasp, turn, open, close, turn back, let go, and again for the user."""
@@ -54,25 +51,14 @@ class Door(base.Scenario):
             ip.Posture("alice", weight=0.2),
             ip.Posture("door", weight=1e-3, stiffness=4.0),
             ip.AngularMomentum("alice", weight=0.005),
-            ip.Orientation("alice/pelvis", weight=1.0),
-            ip.Gaze("alice/head", _KNOB, axis=(0.97, 0, -0.25), weight=1.0),
+            *base.carriage(sim, "alice", _KNOB),
         ]
-        for part in (
-            "chest",
-            "pelvis",
-            "head",
-            "left_thigh",
-            "right_thigh",
-            "left_shank",
-            "right_shank",
-            "left_hand",
-            "left_forearm",
-            "left_foot",
-            "right_foot",
-        ):
-            sim.collisions.add("door/panel", f"alice/{part}", influence=0.08, security=0.02)
-        sim.collisions.add("door/panel", "alice/right_forearm", influence=0.05, security=0.01)
-        sim.collisions.add("door/right_post", "alice/right_forearm", influence=0.05, security=0.01)
+        legs = [f"{side}_{part}" for part in ("thigh", "shank", "foot") for side in ("left", "right")]
+        for part in base.parts(sim, "alice", "chest", "pelvis", "head", "left_hand", "left_forearm", *legs):
+            sim.collisions.add("door/panel", part, influence=0.08, security=0.02)
+        for part in base.parts(sim, "alice", "right_forearm"):
+            sim.collisions.add("door/panel", part, influence=0.05, security=0.01)
+            sim.collisions.add("door/right_post", part, influence=0.05, security=0.01)
         centre = base.support_centre(sim, ("alice/left_sole", "alice/right_sole"))
         angle = sim.add_control(
             ip.Control(
@@ -97,6 +83,7 @@ class Door(base.Scenario):
             return objectives
 
         turned = -self.p.knob
+        away = self.scale(1.70) * np.array([-0.42, -0.5, 0.95])
         grasp = {"grip_force": 300.0}
         sim.machine = ip.Machine(
             [
@@ -121,7 +108,7 @@ class Door(base.Scenario):
                 ip.Phase("handle up", door(0.0, 0.0, 0.8), seconds=1.0),
                 ip.blocks.remove_contact("let go", _HAND, force=2.0, extra=door(0.0, 0.0, 0.5)),
                 ip.blocks.reach(
-                    "draw the hand back", _HAND, (-0.42, -0.5, 0.95), seconds=1.2, extra=lambda sim: balance()
+                    "draw the hand back", _HAND, away, seconds=1.2, extra=lambda sim: balance()
                 ),
                 ip.blocks.reach("reach again", _HAND, _KNOB, seconds=1.4, extra=lambda sim: balance(), weight=60.0),
                 ip.Phase("grasp again", lambda sim: balance(), make=[(_HAND, _KNOB, grasp)], seconds=0.5),

@@ -32,9 +32,11 @@ class Lever(base.Scenario):
 
     def build(self) -> ip.Scene:
         """Place her before the lever."""
-        scene = ip.Scene().add(ip.Lever(stiffness=self.p.stiffness, damping=self.p.damping), "lever")
+        usual = ip.Humanoid(1.70, 64, "female")
+        k = self.scale(usual.height)
+        lever = ip.Lever(0.7 * k, stiffness=self.p.stiffness, damping=self.p.damping, height=0.55 * k)
         bent = {f"{side}_elbow_flexion": 1.0 for side in ("left", "right")}
-        return scene.add(ip.Humanoid(1.70, 64, "female"), "alice", pos=(-0.52, 0), posture=bent)
+        return self.add_character(ip.Scene().add(lever, "lever"), "alice", usual, (-0.52, 0), posture=bent)
 
     def start(self, sim: ip.Simulation) -> None:
         """Feet on the ground; reach, grasp, pull, push, let go, and again for the user."""
@@ -43,14 +45,13 @@ class Lever(base.Scenario):
         sim.objectives += [
             ip.Posture("alice", weight=0.2),
             ip.AngularMomentum("alice", weight=0.005),
-            ip.Orientation("alice/pelvis", weight=1.0),
-            ip.Gaze("alice/head", "lever/right_grip", axis=(0.97, 0, -0.25), weight=1.0),
+            *base.carriage(sim, "alice", "lever/right_grip"),
         ]
         limbs = ("head", "chest", "pelvis", *(f"{s}_{p}" for s in ("left", "right") for p in ("forearm", "upper_arm")))
-        for limb in limbs:
-            sim.collisions.add("lever/bulk", f"alice/{limb}", influence=0.10, security=0.03)
-        for limb in ("pelvis", "left_thigh", "right_thigh", "left_shank", "right_shank"):
-            sim.collisions.add("lever/post", f"alice/{limb}", influence=0.06, security=0.015)
+        for limb in base.parts(sim, "alice", *limbs):
+            sim.collisions.add("lever/bulk", limb, influence=0.10, security=0.03)
+        for limb in base.parts(sim, "alice", "pelvis", "left_thigh", "right_thigh", "left_shank", "right_shank"):
+            sim.collisions.add("lever/post", limb, influence=0.06, security=0.015)
         centre = base.support_centre(sim, ("alice/left_sole", "alice/right_sole"))
         angle = sim.add_control(
             ip.Control("lever", "scalar", [0.0], [-0.5], [0.5], max_speed=0.6, unit="rad", help="angle of the lever")

@@ -49,7 +49,7 @@ class Ring(base.Scenario):
     def build(self) -> ip.Scene:
         """Place them around the ring, looking inward; a pair stands side by side."""
         n, scene = self.p.n, ip.Scene()
-        kinds = [ip.Humanoid(1.70, 64, "female"), ip.Humanoid(1.74, 72, "male")]
+        kinds = [ip.Humanoid(1.70, 64, "female"), self.character or ip.Humanoid(1.74, 72, "male")]
         for k in range(n):
             angle = 2.0 * math.pi * k / n if n > 2 else 0.0
             place = (-self._radius * math.cos(angle), -self._radius * math.sin(angle)) if n > 2 else (0, -_SPACING * k)
@@ -60,14 +60,13 @@ class Ring(base.Scenario):
                 scene.pose_like(f"c{k}", alone[k % 2], "one")
         return scene
 
-    def _hand_in_hand(self, body: ip.Humanoid) -> ip.Scene:
+    def _hand_in_hand(self, body: ip.Model) -> ip.Scene:
         """Pose one character whose hands meet its neighbours' half-way: left palm forward, right palm back."""
         turn = math.pi / self.p.n if self.p.n > 2 else 0.0
         reach = self._radius * math.sin(turn) if self.p.n > 2 else 0.5 * _SPACING
         height = _HAND_HEIGHT + _RAISED * math.sin(turn)
-        scene = ip.Scene().add(
-            body, "one", posture={"left_forearm_rotation": 1.2, "right_forearm_rotation": -1.2}
-        )
+        turned = {"left_forearm_rotation": 1.2, "right_forearm_rotation": -1.2}
+        scene = ip.Scene().add(body, "one", posture=turned if isinstance(body, ip.Humanoid) else None)
         goals = []
         for sign, hand in ((1, "left"), (-1, "right")):
             across = np.array([math.sin(turn), sign * math.cos(turn), 0.0])

@@ -38,41 +38,49 @@ class Stand(base.Scenario):
 
     def build(self) -> ip.Scene:
         """Place her."""
-        return ip.Scene().add(ip.Humanoid(self.p.height, self.p.mass, self.p.sex), "alice")
+        return self.add_character(ip.Scene(), "alice", ip.Humanoid(self.p.height, self.p.mass, self.p.sex))
 
     def start(self, sim: ip.Simulation) -> None:
         """Put both soles on the ground and list the phases."""
-        for side in ("left", "right"):
-            sim.contacts.add(f"alice/{side}_sole", ip.GROUND)
-        sim.objectives += [
-            ip.Posture("alice", weight=0.3),
-            ip.Orientation("alice/chest", weight=5.0),
-            ip.Orientation("alice/head", weight=1.0),
-            ip.AngularMomentum("alice"),
-        ]
+        soles = ("alice/left_sole", "alice/right_sole")
+        points = [sim.contacts.add(sole, ip.GROUND).kind == "point" for sole in soles]
+        sim.objectives += [ip.Posture("alice", weight=0.3)]
         home, _ = sim.com("alice")
-        home[:2] = base.support_centre(sim, ("alice/left_sole", "alice/right_sole"))
+        home[:2] = base.support_centre(sim, soles)
+        axes = "xyz"
+        if all(points):  # nothing to press with: momentum keeps her up, and forward she cannot be moved
+            sim.objectives += [ip.LineBalance("alice", *soles)]
+            axes = "yz"
+        else:
+            sim.objectives += [ip.AngularMomentum("alice")]
+            sim.objectives += [ip.Orientation(body, weight=5.0) for body in base.parts(sim, "alice", "chest")]
+            sim.objectives += [ip.Orientation(body, weight=1.0) for body in base.parts(sim, "alice", "head")]
+        size = self.scale(self.p.height)
+        chosen = ["xyz".index(a) for a in axes]
         control = sim.add_control(
             ip.Control(
                 "com",
                 "point",
                 home,
-                home - [0.06, 0.08, 0.25],
-                home + [0.08, 0.08, 0.02],
+                home - size * np.array([0.06, 0.08, 0.25]),
+                home + size * np.array([0.08, 0.08, 0.02]),
                 max_speed=0.25,
                 help="centre of mass of the character",
             )
         )
 
         def move(name: str, to: Any, seconds: float) -> ip.Phase:
-            goal = home + np.asarray(to)
-            return ip.Phase(
-                name,
-                lambda sim: [ip.Com("alice", reference=ip.MinimumJerk(sim.com("alice")[0], goal, sim.time, seconds))],
-                seconds=seconds + 0.2,
-            )
+            goal = home + size * np.asarray(to)
+
+            def objectives(sim: ip.Simulation) -> list[ip.Objective]:
+                path = ip.MinimumJerk(sim.com("alice")[0][chosen], goal[chosen], sim.time, seconds)
+                return [ip.Com("alice", reference=path, axes=axes)]
+
+            return ip.Phase(name, objectives, seconds=seconds + 0.2)
 
         sway, crouch = self.p.sway, self.p.crouch
+        part = slice(3 - len(axes), 3)
+        follow = ip.Part(control, part, part)
         sim.machine = ip.Machine(
             [
                 move("settle", (0, 0, 0), 0.8),
@@ -81,6 +89,6 @@ class Stand(base.Scenario):
                 move("back to the middle", (0, 0, 0), 1.0),
                 move("crouch", (0, 0, -crouch), 1.5),
                 move("rise", (0, 0, 0), 1.5),
-                ip.Phase("follow", [ip.Com("alice", reference=control)], interactive=True, timeout=None),
+                ip.Phase("follow", [ip.Com("alice", reference=follow, axes=axes)], interactive=True, timeout=None),
             ]
         )

@@ -32,15 +32,10 @@ class Valve(base.Scenario):
 
     def build(self) -> ip.Scene:
         """Place her beside the wheel, its handle toward her right hand, so that she cranks it before her."""
-        scene = ip.Scene().add(ip.Valve(self.p.radius, self.p.mass, 1.02), "valve")
-        scene.add(
-            ip.Humanoid(1.70, 64, "female"),
-            "alice",
-            pos=(-0.32, -0.44),
-            yaw=0.5 * np.pi,
-            posture={"right_elbow_flexion": 1.2, "right_forearm_rotation": -1.0},
-        )
-        return scene
+        usual = ip.Humanoid(1.70, 64, "female")
+        scene = ip.Scene().add(ip.Valve(self.p.radius, self.p.mass, 1.02 * self.scale(usual.height)), "valve")
+        ready = {"right_elbow_flexion": 1.2, "right_forearm_rotation": -1.0}
+        return self.add_character(scene, "alice", usual, (-0.32, -0.44), yaw=0.5 * np.pi, posture=ready)
 
     def start(self, sim: ip.Simulation) -> None:
         """Feet on the ground; reach, grasp, turn there and back, let go, and again for the user."""
@@ -49,12 +44,12 @@ class Valve(base.Scenario):
         sim.objectives += [
             ip.Posture("alice", weight=0.2),
             ip.AngularMomentum("alice", weight=0.005),
-            ip.Orientation("alice/pelvis", weight=1.0),
-            ip.Gaze("alice/head", "valve/wheel", axis=(0.97, 0, -0.25), weight=1.0),
+            *base.carriage(sim, "alice", "valve/wheel"),
         ]
         for part in ("disc", "post"):
-            for limb in ("chest", "pelvis", "head", "left_hand", "left_thigh", "right_thigh", "right_forearm"):
-                sim.collisions.add(f"valve/{part}", f"alice/{limb}", influence=0.06, security=0.015)
+            limbs = ("chest", "pelvis", "head", "left_hand", "left_thigh", "right_thigh", "right_forearm")
+            for limb in base.parts(sim, "alice", *limbs):
+                sim.collisions.add(f"valve/{part}", limb, influence=0.06, security=0.015)
         centre = base.support_centre(sim, ("alice/left_sole", "alice/right_sole"))
         angle = sim.add_control(
             ip.Control("valve", "scalar", [0.0], [-6.3], [6.3], max_speed=1.5, unit="rad", help="angle of the wheel")

@@ -178,6 +178,10 @@ class Scene:
         """Names of the placed models, in the order of placing."""
         return list(self._placed)
 
+    def placed(self, name: str) -> Model:
+        """Return the model that was placed under a name."""
+        return pick("model", name, self._placed)[0]
+
     def kind(self, name: str) -> str:
         """Return the kind of a placed model: character, object, mechanism or environment."""
         return pick("model", name, self._placed)[0].kind
