@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import sys
 import warnings
 import xml.etree.ElementTree as ET
 from collections.abc import Mapping
@@ -148,6 +149,16 @@ def alone(xml: str, root: str) -> str:
                 parent.remove(child)
     ET.SubElement(tree, "worldbody").append(body)
     return ET.tostring(tree, "unicode")
+
+
+def locate(name: str, beside: Path) -> Path:
+    """Return the file of an address: relative to another file, or ``python://`` and a path below the installed packages."""
+    if not name.startswith("python://"):
+        return beside.parent / name
+    for folder in dict.fromkeys(sys.path):
+        if folder and (Path(folder) / name[9:]).is_file():
+            return Path(folder) / name[9:]
+    raise InputError(f"{beside.name}: model {name!r} was not found; is the package {name[9:].split('/')[0]!r} installed?")
 
 
 def _locate(name: str, path: Path, packages: Mapping[str, str]) -> Path:

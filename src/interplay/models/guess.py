@@ -208,7 +208,6 @@ class _Guess:
 
     def _surfaces(self, limbs: dict[str, _Limb]) -> list[str]:
         surfaces, grips = [], []
-        up = np.array([0.0, 0.0, 1.0])
         for side in _SIDES:
             foot, hand = limbs.get(f"{side}_foot"), limbs.get(f"{side}_hand")
             if foot:
@@ -232,11 +231,7 @@ class _Guess:
                 middle = centre[0] * self.facing + centre[1] * self.left + [0, 0, centre[2]]
                 fingers = middle - self.d.xpos[hand.end]
                 fingers /= max(float(np.linalg.norm(fingers)), 1e-9)
-                inward = self.left * (-1.0 if side == "left" else 1.0)
-                normal = inward - fingers * (inward @ fingers)
-                if np.linalg.norm(normal) < 0.3:  # arms spread: palms down
-                    normal = -up + fingers * (up @ fingers)
-                normal /= np.linalg.norm(normal)
+                normal = self._palm(hand, fingers, self.left * (-1.0 if side == "left" else 1.0))
                 axis = np.cross(fingers, normal)
                 reach = 0.5 * float(np.abs(np.array([normal @ self.facing, normal @ self.left, normal[2]])) @ (hand.high - hand.low))
                 box = self._local(hand.end, centre) + self._turned(hand.end, normal) * min(reach, 0.04)
@@ -250,6 +245,23 @@ class _Guess:
                     f"along: {_numbers(self._turned(hand.end, fingers))}}}  # guess"
                 )
         return [*(["surfaces:", *surfaces] if surfaces else []), *(["grips:", *grips] if grips else [])]
+
+    def _palm(self, hand: _Limb, fingers: np.ndarray, inward: np.ndarray) -> np.ndarray:
+        """Return the normal of a palm in the world: across the fingers, where the hand is flat, and rather inward or down."""
+        m, d, R = self.m, self.d, self.d.xmat[hand.end].reshape(3, 3)
+        toward = inward - [0, 0, 0.8]
+        own = [g for g in range(m.ngeom) if int(m.geom_bodyid[g]) == hand.end]
+        across = [k for k in range(3) if abs(R[:, k] @ fingers) < 0.5]
+        if own and len(across) == 2:
+            reach = [geom_extent(m, d, g, R[:, across].T) for g in own]
+            size = np.max([r[1] for r in reach], axis=0) - np.min([r[0] for r in reach], axis=0)
+            if size.min() < 0.7 * size.max():
+                normal = R[:, across[int(size.argmin())]]
+                return normal if normal @ toward > 0 else -normal
+        normal = inward - fingers * (inward @ fingers)
+        if np.linalg.norm(normal) < 0.3:  # arms spread: palms down
+            normal = np.array([0.0, 0.0, -1.0]) + fingers * fingers[2]
+        return normal / np.linalg.norm(normal)
 
     def _sole(self, foot: _Limb) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Return centre, half sizes, normal and x axis of a sole in its body's frame.

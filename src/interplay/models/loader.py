@@ -12,7 +12,7 @@ from interplay.constraints.limits import torque_limits
 from interplay.errors import InputError, unknown_name
 from interplay.models.base import COLLISION_GROUP, SITE_GROUP, VISUAL_GROUP, Model, grip, patch
 from interplay.models.extent import geom_extent
-from interplay.models.files import alone, read_model
+from interplay.models.files import alone, locate, read_model
 from interplay.models.sidecar import Sidecar, read_sidecar
 
 _SCALAR = (mujoco.mjtJoint.mjJNT_HINGE, mujoco.mjtJoint.mjJNT_SLIDE)
@@ -28,7 +28,7 @@ class Character(Model):
         super().__init__()
         self.path = Path(sidecar)
         self.sidecar: Sidecar = read_sidecar(self.path)
-        file = self.path.parent / self.sidecar.model
+        file = locate(self.sidecar.model, self.path)
         self._name = self.path.name
         found = read_model(file, {k: str(self.path.parent / v) for k, v in self.sidecar.packages.items()})
         self.assets, self._velocity = found.assets, found.velocity

@@ -91,7 +91,7 @@ class Limit(_Entry):
 class Sidecar(_Entry):
     """The whole file; see docs/characters.md."""
 
-    model: str = pydantic.Field(description="MJCF or URDF file, beside this one or with its path")
+    model: str = pydantic.Field(description="MJCF or URDF file, relative to this one; python://… in an installed package")
     root: str = pydantic.Field(description="body at the root of the character; the rest of the file is left out")
     facing: Vector = pydantic.Field((1.0, 0.0, 0.0), description="where it looks in the file's own axes")
     bodies: dict[str, str] = pydantic.Field({}, description="names that scenarios use: names in the file")

@@ -133,6 +133,7 @@ def joint_value(sim: Simulation, joint: str) -> float:
 def carriage(sim: Simulation, model: str, watched: str) -> list[Objective]:
     """Return what keeps a working character upright and looking at what it does, as far as its body has the parts."""
     out: list[Objective] = [Orientation(body, weight=1.0) for body in parts(sim, model, "pelvis")]
-    if isinstance(sim.scene.placed(model), Humanoid):  # where eyes look from is known of our own head only
-        out.append(Gaze(f"{model}/head", watched, axis=(0.97, 0, -0.25), weight=1.0))
-    return out
+    if isinstance(sim.scene.placed(model), Humanoid):
+        return [*out, Gaze(f"{model}/head", watched, axis=(0.97, 0, -0.25), weight=1.0)]
+    # Of other bodies we do not know where the eyes look from, and whether the trunk bends as ours does.
+    return [*out, *(Orientation(body, weight=5.0) for body in parts(sim, model, "chest"))]

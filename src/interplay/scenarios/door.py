@@ -30,6 +30,8 @@ class Door(base.Scenario):
 
         width: float = Field(0.9, ge=0.6, le=1.2, description="width of the door [m]")
         mass: float = Field(22.0, ge=2, le=80, description="mass of the door [kg]")
+        distance: float = Field(0.46, ge=0.3, le=0.9, description="how far she stands before it [m], of a stature of 1.70 m")
+        aside: float = Field(0.24, ge=-0.1, le=0.6, description="how far beside its middle [m], of a stature of 1.70 m")
         open: float = Field(0.6, ge=0.1, le=0.8, description="opening angle [rad]")
         knob: float = Field(0.4, ge=0.1, le=0.8, description="how far the handle is turned [rad]")
 
@@ -41,7 +43,7 @@ class Door(base.Scenario):
         handle = float(np.clip(self.scale(usual.height), 0.5, 1.6))
         scene = ip.Scene().add(ip.Door(self.p.width, 2.05 * max(handle, 1.0), self.p.mass, handle), "door")
         ready = {"right_elbow_flexion": 0.9, "right_shoulder_flexion": 0.2}
-        return self.add_character(scene, "alice", usual, (-0.46, -0.24), posture=ready)
+        return self.add_character(scene, "alice", usual, (-self.p.distance, -self.p.aside), posture=ready)
 
     def start(self, sim: ip.Simulation) -> None:
         """Feet on the ground; reach, grasp, turn, open, close, turn back, let go, and again for the user."""
@@ -67,7 +69,7 @@ class Door(base.Scenario):
         )
 
         def balance() -> Sequence[ip.Objective]:
-            return [ip.Com("alice", reference=centre, axes="xy", weight=30.0), ip.Com("alice", axes="z", weight=2.0)]
+            return [ip.Com("alice", reference=centre, axes="xy", weight=100.0), ip.Com("alice", axes="z", weight=2.0)]
 
         def door(hinge: Any, knob: Any, seconds: float) -> Any:
             """Move both joints of the door from where they are."""
@@ -87,7 +89,7 @@ class Door(base.Scenario):
         grasp = {"grip_force": 300.0}
         sim.machine = ip.Machine(
             [
-                ip.blocks.reach("reach", _HAND, _KNOB, seconds=1.6, extra=lambda sim: balance(), weight=60.0),
+                ip.blocks.reach("reach", _HAND, _KNOB, seconds=1.6, extra=lambda sim: balance(), gap=0.008, weight=60.0),
                 ip.Phase("grasp", lambda sim: balance(), make=[(_HAND, _KNOB, grasp)], seconds=0.5),
                 ip.Phase(
                     "turn the handle",
@@ -110,7 +112,7 @@ class Door(base.Scenario):
                 ip.blocks.reach(
                     "draw the hand back", _HAND, away, seconds=1.2, extra=lambda sim: balance()
                 ),
-                ip.blocks.reach("reach again", _HAND, _KNOB, seconds=1.4, extra=lambda sim: balance(), weight=60.0),
+                ip.blocks.reach("reach again", _HAND, _KNOB, seconds=1.4, extra=lambda sim: balance(), gap=0.008, weight=60.0),
                 ip.Phase("grasp again", lambda sim: balance(), make=[(_HAND, _KNOB, grasp)], seconds=0.5),
                 ip.Phase("turn again", door(0.0, turned, 0.9), seconds=1.0),
                 ip.Phase("follow", door(angle, turned, 1.0), interactive=True, timeout=None),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import ClassVar
 
 import numpy as np
@@ -11,11 +12,14 @@ from pydantic import Field
 import interplay as ip
 from interplay.scenarios import base
 
-_SPACING, _RADIUS = 0.76, 0.55
-"""Distance between neighbours and least radius of the ring [m]."""
+_RADIUS = 0.55
+"""Least radius of the ring [m]."""
 
 _HAND_HEIGHT, _RAISED = 0.80, 0.14
 """Height of joined hands beside the body, and how much higher they are before it [m]."""
+
+_HANDSHAKE = np.array([0.32, 0.0, 1.0])
+"""How far before the body and how high hands are joined with another kind of body [m]."""
 
 _TILT = 0.15
 """How far the hands tilt along the arms [rad]: two of it are within what a grasp allows."""
@@ -31,6 +35,7 @@ class Ring(base.Scenario):
         """Size of the ring and extent of the sway."""
 
         n: int = Field(3, ge=1, le=60, description="characters: 1 alone, 2 a pair, a closed ring from 3")
+        spacing: float = Field(0.76, ge=0.5, le=1.5, description="distance between neighbours [m]")
         sway: float = Field(0.05, ge=0, le=0.08, description="how far the common centre of mass sways [m]")
         period: float = Field(4.0, ge=2, le=30, description="duration of one sway [s]")
         turns: int = Field(2, ge=1, le=100, description="how often they sway before the user takes over")
@@ -44,7 +49,7 @@ class Ring(base.Scenario):
 
     @property
     def _radius(self) -> float:
-        return max(_RADIUS, _SPACING / (2.0 * math.sin(math.pi / self.p.n))) if self.p.n > 2 else 0.0
+        return max(_RADIUS, self.p.spacing / (2.0 * math.sin(math.pi / self.p.n))) if self.p.n > 2 else 0.0
 
     def build(self) -> ip.Scene:
         """Place them around the ring, looking inward; a pair stands side by side."""
@@ -52,27 +57,32 @@ class Ring(base.Scenario):
         kinds = [ip.Humanoid(1.70, 64, "female"), self.character or ip.Humanoid(1.74, 72, "male")]
         for k in range(n):
             angle = 2.0 * math.pi * k / n if n > 2 else 0.0
-            place = (-self._radius * math.cos(angle), -self._radius * math.sin(angle)) if n > 2 else (0, -_SPACING * k)
+            place = (-self._radius * math.cos(angle), -self._radius * math.sin(angle)) if n > 2 else (0, -self.p.spacing * k)
             scene.add(kinds[k % 2], f"c{k}", pos=place, yaw=angle)
         if n > 1:
-            alone = [self._hand_in_hand(kind) for kind in kinds]
+            sides = ("left", "right") if n > 2 else ("right",), ("left", "right") if n > 2 else ("left",)
+            alone = [self._hand_in_hand(kind, hands) for kind, hands in zip(kinds, sides, strict=True)]
             for k in range(n):
                 scene.pose_like(f"c{k}", alone[k % 2], "one")
         return scene
 
-    def _hand_in_hand(self, body: ip.Model) -> ip.Scene:
+    def _hand_in_hand(self, body: ip.Model, hands: Sequence[str]) -> ip.Scene:
         """Pose one character whose hands meet its neighbours' half-way: left palm forward, right palm back."""
         turn = math.pi / self.p.n if self.p.n > 2 else 0.0
-        reach = self._radius * math.sin(turn) if self.p.n > 2 else 0.5 * _SPACING
+        reach = self._radius * math.sin(turn) if self.p.n > 2 else 0.5 * self.p.spacing
         height = _HAND_HEIGHT + _RAISED * math.sin(turn)
-        turned = {"left_forearm_rotation": 1.2, "right_forearm_rotation": -1.2}
+        turned = {f"{hand}_forearm_rotation": 1.2 if hand == "left" else -1.2 for hand in hands}
+        if self.character is not None:
+            turned = {f"{hand}_elbow_flexion": 1.3 for hand in hands}
         scene = ip.Scene().add(body, "one", posture=turned if isinstance(body, ip.Humanoid) else None)
         goals = []
-        for sign, hand in ((1, "left"), (-1, "right")):
-            across = np.array([math.sin(turn), sign * math.cos(turn), 0.0])
-            axis = math.cos(_TILT) * across + [0, 0, math.sin(_TILT)]
-            goals.append((f"one/{hand}_grip", [*(reach * across + [0, 0, height]), *axis]))
-        return scene.reach(*goals[0], goals[1])
+        for hand in hands:
+            across = np.array([math.sin(turn), math.cos(turn) * (1 if hand == "left" else -1), 0.0])
+            place, axis = reach * across + [0, 0, height], math.cos(_TILT) * across + [0, 0, math.sin(_TILT)]
+            if self.character is not None:  # not every wrist turns as ours does: hands before the body, thumbs up
+                place, axis = reach * across + _HANDSHAKE, np.array([0.0, 0.0, 1.0])
+            goals.append((f"one/{hand}_grip", [*place, *axis]))
+        return scene.reach(*goals[0], *goals[1:])
 
     def start(self, sim: ip.Simulation) -> None:
         """Soles on the ground, hands joined, one objective for all."""

@@ -56,7 +56,7 @@ class Valve(base.Scenario):
         )
 
         def balance(sim: ip.Simulation) -> Sequence[ip.Objective]:
-            return [ip.Com("alice", reference=centre, axes="xy", weight=30.0), ip.Com("alice", axes="z", weight=2.0)]
+            return [ip.Com("alice", reference=centre, axes="xy", weight=100.0), ip.Com("alice", axes="z", weight=2.0)]
 
         def wheel(goal: Any, seconds: float = 1.0) -> Callable[[ip.Simulation], Sequence[ip.Objective]]:
             def objectives(sim: ip.Simulation) -> Sequence[ip.Objective]:
@@ -71,7 +71,7 @@ class Valve(base.Scenario):
         back = np.array(sim.terms.site_xpos[sim.scene.site(_HANDLE)]) + [-0.06, -0.22, -0.2]
         sim.machine = ip.Machine(
             [
-                ip.blocks.reach("reach", _HAND, _HANDLE, seconds=1.5, extra=balance, weight=60.0),
+                ip.blocks.reach("reach", _HAND, _HANDLE, seconds=1.5, extra=balance, gap=0.008, weight=60.0),
                 ip.Phase("grasp", balance, make=grasp, seconds=0.5),
                 ip.Phase(
                     "turn", wheel(turn, seconds), seconds=seconds, until=ip.conditions.joint_at("valve/wheel", turn, 0.03)
@@ -84,7 +84,7 @@ class Valve(base.Scenario):
                 ),
                 ip.blocks.remove_contact("let go", _HAND, force=2.0, extra=wheel(0.0)),
                 ip.blocks.reach("draw the hand back", _HAND, back, seconds=1.1, extra=balance),
-                ip.blocks.reach("reach again", _HAND, _HANDLE, seconds=1.3, extra=balance, weight=60.0),
+                ip.blocks.reach("reach again", _HAND, _HANDLE, seconds=1.3, extra=balance, gap=0.008, weight=60.0),
                 ip.Phase("grasp again", balance, make=grasp, seconds=0.5),
                 ip.Phase("follow", wheel(angle), interactive=True, timeout=None),
             ]

@@ -111,7 +111,10 @@ def _bounds(m: mujoco.MjModel, dofs: np.ndarray, q0: np.ndarray) -> tuple[np.nda
             low, high = m.jnt_range[joint]
             margin = 0.02 * (high - low)
             now = q0[m.jnt_qposadr[joint]]
-            lower[k], upper[k] = min(low + margin - now, -1e-9), max(high - margin - now, 1e-9)
+            # A posture already nearer to a limit than that stays where it is.
+            lower[k], upper[k] = min(low + margin - now, 0.0), max(high - margin - now, 1e-9)
+            if now + upper[k] > high:
+                lower[k], upper[k] = min(low + margin - now, -1e-9), 0.0
     return lower, upper
 
 
