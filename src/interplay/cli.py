@@ -168,14 +168,20 @@ def sidecar(
 
 @app.command()
 def bench(
-    names: Annotated[list[str] | None, typer.Argument(help="Scenarios; all by default.")] = None,
-    out: Annotated[Path, typer.Option(help="Folder for the table and the figure.")] = Path("out/bench"),
-    steps: Annotated[int, typer.Option(help="Steps of each scenario.")] = 2000,
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(help="Scenarios, NAME or NAME:key=value,…; by default all, and rings of growing size."),
+    ] = None,
+    out: Annotated[Path, typer.Option(help="Folder for tables and figures.")] = Path("out/bench"),
+    steps: Annotated[int, typer.Option(help="Timed steps of each.")] = 2000,
+    problems: Annotated[
+        int, typer.Option(help="Problems, over all, on which the default solver is checked against PIQP at 1e-9.")
+    ] = 1000,
     solver: Annotated[
-        list[str] | None, typer.Option(help="Solvers to compare on the same problems; may be repeated.")
+        list[str] | None, typer.Option(help="Solvers timed on the same problems; may be repeated. By default all.")
     ] = None,
 ) -> None:
-    """Measure the speed of whole control steps, and of the solvers on the same problems."""
+    """Measure whole control steps, the solvers on the same problems, and whether they agree."""
     from interplay.io.bench import bench as measure
 
     with _progress() as bar:
@@ -184,8 +190,10 @@ def bench(
         def show(done: int, total: int, phase: str) -> None:
             bar.update(task, completed=done, total=total, phase=phase)
 
-        table = measure(names or None, out, steps=steps, solvers=solver or list(solvers.SOLVERS), progress=show)
-    console.print(table)
+        chosen = solver or list(solvers.SOLVERS)
+        tables = measure(names or None, out, steps=steps, problems=problems, solvers=chosen, progress=show)
+    for table in tables:
+        console.print(table)
     console.print(f"written to [bold]{out}[/bold]: bench.json, bench.md, bench.png")
 
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 import json
 import struct
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -26,40 +26,39 @@ _ORDER, _DIFFERENCED = 3, ("<f8", "<i8")
 Block = tuple[dict[str, Any], dict[str, np.ndarray]]
 
 
-class Blocks(NamedTuple):
-    """The readable blocks of a file, whether that was all of it, and how many bytes they take."""
-
-    blocks: list[Block]
-    complete: bool
-    size: int
-
-
 def encode(info: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> bytes:
     """Return a block as bytes."""
     payload = pack(info, arrays)
     return _HEAD.pack(len(payload), zlib.crc32(payload)) + payload
 
 
-def read(path: Path) -> Blocks:
-    """Return the blocks of a file; a broken tail is left out."""
+def whole(path: Path) -> tuple[list[tuple[int, int]], bool]:
+    """Return where the sound blocks of a file lie (offset, size), and whether they are all of it; a broken tail is left out."""
     try:
         raw = path.read_bytes()
     except OSError as error:
         raise InputError(f"no recording at {str(path)!r}: {error.strerror or error}") from None
     if not raw.startswith(MAGIC):
         raise InputError(f"{str(path)!r} is not a recording")
-    blocks, at = [], len(MAGIC)
+    found, at = [], len(MAGIC)
     while at < len(raw):
-        try:
-            size, crc = _HEAD.unpack_from(raw, at)
-            payload = raw[at + _HEAD.size : at + _HEAD.size + size]
-            if len(payload) != size or zlib.crc32(payload) != crc:
-                raise ValueError
-            blocks.append(unpack(payload))
-        except (struct.error, ValueError, zlib.error):
-            return Blocks(blocks, False, at)
-        at += _HEAD.size + size
-    return Blocks(blocks, True, at)
+        if at + _HEAD.size > len(raw):
+            return found, False
+        size, crc = _HEAD.unpack_from(raw, at)
+        begin = at + _HEAD.size
+        if begin + size > len(raw) or zlib.crc32(raw[begin : begin + size]) != crc:
+            return found, False
+        found.append((begin, size))
+        at = begin + size
+    return found, True
+
+
+def load(path: Path, places: list[tuple[int, int]]) -> Iterator[Block]:
+    """Yield the blocks at some places of a file, one after another."""
+    with open(path, "rb") as file:
+        for begin, size in places:
+            file.seek(begin)
+            yield unpack(file.read(size))
 
 
 def pack(info: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> bytes:

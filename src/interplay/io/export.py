@@ -40,24 +40,23 @@ def write_targets(recording: Recording, out: Path) -> None:
 
 def write_npz(recording: Recording, out: Path) -> None:
     """Write the exact record, as documented in docs/recording.md."""
-    a = recording.arrays
     replay = Replay(recording)
-    derived = replay.derived
-    arrays: dict[str, Any] = {name: a[name] for name in ("time", "qpos", "qvel", "qacc")}
-    arrays["tau"], arrays["qfrc_contact"] = derived.tau, derived.qfrc_contact
-    arrays["qfrc_applied"] = a.get("applied", np.zeros_like(a["qvel"]))
-    fixed = [bool(replay.model.body_treeid[replay.model.site_bodyid[second]] < 0) for _, second in replay.sites]
+    m, shape = replay.model, (recording.steps, len(recording.contacts))
+    arrays: dict[str, Any] = {name: recording[name] for name in ("time", "qpos", "qvel", "qacc")}
+    arrays |= {name: np.zeros((recording.steps, m.nv)) for name in ("tau", "qfrc_contact", "qfrc_applied")}
+    arrays["contact_active"], arrays["contact_wrench"] = np.zeros(shape, bool), np.zeros((*shape, 6))
+    for step in replay.steps():
+        t = step.index
+        arrays["tau"][t], arrays["qfrc_contact"][t], arrays["qfrc_applied"][t] = step.tau, step.qfrc_contact, step.applied
+        arrays["contact_active"][t, step.columns] = True
+        arrays["contact_wrench"][t, step.columns] = step.site_wrenches
+    fixed = [bool(m.body_treeid[m.site_bodyid[second]] < 0) for _, second in replay.sites]
     names = [(a, "world" if still else b) for (a, b), still in zip(recording.contacts, fixed, strict=True)]
     arrays["contact_names"] = np.array(names, dtype=str).reshape(-1, 2)
-    arrays["contact_active"], arrays["contact_wrench"] = replay.active, derived.wrench
-    arrays["phase"], arrays["step_ms"], arrays["solve_ms"] = (
-        np.array(recording.phases, dtype=str),
-        a["step_ms"],
-        a["solve_ms"],
-    )
-    masses = recording.masses()
-    if masses is not None:
-        arrays["body_mass"], arrays["body_inertia"] = masses
+    arrays["phase"] = np.array(recording.phases, dtype=str)
+    arrays["step_ms"], arrays["solve_ms"] = recording["step_ms"], recording["solve_ms"]
+    if recording.changing:
+        arrays["body_mass"], arrays["body_inertia"] = recording["body_mass"], recording["body_inertia"]
     np.savez_compressed(out, **arrays)
 
 

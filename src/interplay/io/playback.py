@@ -12,14 +12,14 @@ import viser
 
 from interplay.io.graphics import camera_of
 from interplay.io.recording import Recording
-from interplay.io.replay import Replay
 from interplay.models.base import VISUAL_GROUP
+from interplay.scene.kinematics import Kinematics
 
 
 def write_html(recording: Recording, out: Path, *, fps: float = 25.0) -> None:
     """Write a page that plays the recording at so many frames a second, seen as its scenario's camera sees it."""
-    replay = Replay(recording)
-    m = replay.model
+    m = recording.model
+    terms, motion = Kinematics(m), recording["qpos"]
     with contextlib.redirect_stdout(io.StringIO()):
         server = viser.ViserServer(host="127.0.0.1", port=0, verbose=False)
     try:
@@ -50,7 +50,7 @@ def write_html(recording: Recording, out: Path, *, fps: float = 25.0) -> None:
         still = _fixed(m)
         last: dict[int, np.ndarray] = {}
         for t in range(0, recording.steps, step):
-            terms = replay.at(t)
+            terms.place(motion[t])
             for g in shapes:
                 if g in last and still[g]:
                     continue

@@ -6,6 +6,7 @@ the accelerations (nothing, in the direct world); torques and generalized forces
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -184,85 +185,92 @@ def problem_size(sim: Simulation) -> dict[str, int]:
 
 
 class Recording:
-    """A recording read back: header, arrays over all steps, contacts that ever existed, conflicts, the last checkpoint."""
+    """A recording read back: header, contacts that ever existed, conflicts, the last checkpoint; arrays when they are asked for.
+
+    Large runs are read piece by piece: ``chunks`` yields the arrays of one block after another.
+    """
 
     def __init__(self, path: str | Path):
         """Read a file, or the file ``recording`` in a folder; a broken tail is left out (``complete`` is then False)."""
         self.path = Path(path)
         if self.path.is_dir():
             self.path = self.path / "recording"
-        found, self.complete, self.bytes_read = blocks.read(self.path)
-        if not found or "header" not in found[0][0]:
+        self._places, self.complete = blocks.whole(self.path)
+        self.bytes_read = sum(self._places[-1]) if self._places else 0
+        first = next(blocks.load(self.path, self._places[:1]), ({}, {}))[0]
+        if "header" not in first:
             raise InputError(f"{str(self.path)!r} holds no readable block")
-        if len(found) < 2:
+        if len(self._places) < 2:
             raise InputError(f"{str(self.path)!r} holds no step yet")
-        self.header: dict[str, Any] = found[0][0]["header"]
+        self.header: dict[str, Any] = first["header"]
         self.scene_path = self.path.parent / "scene.xml"
         """The scene's XML beside the recording."""
         try:
             self.model = mujoco.MjModel.from_xml_path(str(self.scene_path))
         except ValueError as error:
             raise InputError(f"the scene beside the recording, {str(self.scene_path)!r}, does not load: {error}") from None
-        self._join(found[1:])
+        self._survey()
 
-    def _join(self, found: list[blocks.Block]) -> None:
-        self.checkpoint: dict[str, Any] = found[-1][0]["checkpoint"]
+    def _survey(self) -> None:
+        """Go through the blocks once and keep what is small."""
+        self.checkpoint: dict[str, Any] = {}
         self.conflicts: list[tuple[int, list]] = []
         self.phases: list[str] = []
         self.inputs: list[tuple[float, str, list[float]]] = []
         self.sizes: dict[str, dict[str, int]] = {}
         self.contact_sets: list[list[dict[str, Any]]] = []
         """The contacts of each set that was in force, as checkpoints; ``self["contact_set"]`` says which, step by step."""
-        self.contacts = list(dict.fromkeys(_label(c) for info, _ in found for c in info["contacts"]))
+        self.contacts: list[tuple[str, str]] = []
         """Names of the two surfaces of every contact that ever existed."""
-        columns: dict[str, list[np.ndarray]] = {}
-        every = {name for _, arrays in found for name in arrays}
-        start = 0
-        for info, arrays in found:
-            count = len(arrays["time"])
-            for name, quantum in _QUANTA.items():
-                if arrays[name].dtype == np.int64:
-                    arrays[name] = arrays[name] * quantum
-            arrays["qpos"], arrays["qvel"] = _states(self.model, arrays, self.header["dt"])
-            labels = list(dict.fromkeys(_label(c) for c in info["contacts"]))
-            wide = np.zeros((count, len(self.contacts), 6))
-            wide[:, [self.contacts.index(label) for label in labels]] = arrays["wrench"]
-            arrays["wrench"] = wide
+        self._columns: dict[str, np.ndarray] = {}
+        small: dict[str, list[np.ndarray]] = {name: [] for name in (*_TIMES, "time", "closest", "contact_set")}
+        self._sets_before: list[int] = []
+        self.steps, self.changing, self.pushed = 0, False, False
+        for info, arrays in blocks.load(self.path, self._places[1:]):
+            self._sets_before.append(len(self.contact_sets))
             arrays["contact_set"] += len(self.contact_sets)
+            for name, parts in small.items():
+                parts.append(arrays[name])
+            self.contacts += [c for c in dict.fromkeys(map(_label, info["contacts"])) if c not in self.contacts]
             self.contact_sets += [[info["contacts"][k] for k in members] for members in info["contact_sets"]]
-            if "applied" in every and "applied" not in arrays:
-                arrays["applied"] = np.zeros_like(arrays["qvel"])
-            self.phases += [info["phases"][k] for k in arrays.pop("phase")]
+            self.phases += [info["phases"][k] for k in arrays["phase"]]
             self.inputs += [(time, control, values) for time, control, values in info["inputs"]]
             for phase, size in info["sizes"].items():
                 if size["vars"] >= self.sizes.get(phase, {}).get("vars", -1):
                     self.sizes[phase] = size
-            self.conflicts += [(start + t, conflicts) for t, conflicts in info["conflicts"]]
-            for name, array in arrays.items():
-                columns.setdefault(name, []).append(array)
-            start += count
-        self.steps = start
-        self.arrays = {
-            name: np.concatenate(parts) for name, parts in columns.items() if name not in ("body_mass", "body_inertia")
-        }
-        self._masses = (
-            [(len(a["time"]), a.get("body_mass"), a.get("body_inertia")) for _, a in found]
-            if "body_mass" in every
-            else []
-        )
+            self.conflicts += [(self.steps + t, conflicts) for t, conflicts in info["conflicts"]]
+            self.checkpoint = info["checkpoint"]
+            self.changing, self.pushed = self.changing or "body_mass" in arrays, self.pushed or "applied" in arrays
+            self.steps += len(arrays["time"])
+        self._columns = {name: np.concatenate(parts) for name, parts in small.items()}
+
+    def chunks(self) -> Iterator[dict[str, np.ndarray]]:
+        """Yield the arrays of one block after another; what was not written because it was zero or constant is filled in."""
+        m = self.model
+        loaded = blocks.load(self.path, self._places[1:])
+        for before, (info, arrays) in zip(self._sets_before, loaded, strict=True):
+            count = len(arrays["time"])
+            for name, quantum in _QUANTA.items():
+                if arrays[name].dtype == np.int64:
+                    arrays[name] = arrays[name] * quantum
+            arrays["qpos"], arrays["qvel"] = _states(m, arrays, self.header["dt"])
+            labels = list(dict.fromkeys(map(_label, info["contacts"])))
+            wide = np.zeros((count, len(self.contacts), 6))
+            wide[:, [self.contacts.index(label) for label in labels]] = arrays["wrench"]
+            arrays["wrench"] = wide
+            arrays["contact_set"] += before
+            if "applied" not in arrays:
+                arrays["applied"] = np.zeros((count, m.nv))
+            if "body_mass" not in arrays and self.changing:
+                arrays["body_mass"] = np.repeat(m.body_mass[None], count, 0)
+                arrays["body_inertia"] = np.repeat(m.body_inertia[None], count, 0)
+            yield arrays
 
     def __getitem__(self, name: str) -> np.ndarray:
         """Return an array over all steps."""
-        return self.arrays[name]
-
-    def masses(self) -> tuple[np.ndarray, np.ndarray] | None:
-        """Return masses (T, nbody) and inertias (T, nbody, 3) when they change during the run."""
-        if not self._masses:
-            return None
-        mass0, inertia0 = self.model.body_mass, self.model.body_inertia
-        mass = [np.repeat(mass0[None], n, 0) if part is None else part for n, part, _ in self._masses]
-        inertia = [np.repeat(inertia0[None], n, 0) if part is None else part for n, _, part in self._masses]
-        return np.concatenate(mass), np.concatenate(inertia)
+        if name not in self._columns:
+            self._columns[name] = np.concatenate([chunk[name] for chunk in self.chunks()])
+        return self._columns[name]
 
 
 def _label(contact: dict[str, Any]) -> tuple[str, str]:

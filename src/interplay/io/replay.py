@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from functools import cached_property
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import mujoco
@@ -16,79 +16,68 @@ from interplay.io.recording import Recording
 from interplay.scene.kinematics import Kinematics
 
 
-class Derived(NamedTuple):
-    """What a run's accelerations and wrenches imply, over all steps."""
+class Step(NamedTuple):
+    """One recorded step, and what follows from it: torques, generalized contact forces, wrenches at sites, contact drift [m]."""
 
+    index: int
+    terms: Kinematics
+    qacc: np.ndarray
     tau: np.ndarray
+    applied: np.ndarray
     qfrc_contact: np.ndarray
-    wrench: np.ndarray
+    contacts: Sequence[Contact]
+    columns: list[int]
+    """Places of the step's contacts among all contacts of the run."""
+    wrenches: np.ndarray
+    """In contact axes (n, 6)."""
+    site_wrenches: np.ndarray
+    """World axes, at the first sites (n, 6)."""
     drift: np.ndarray
 
 
 class Replay:
-    """Moves through a recording; ``derived`` is torques, generalized contact forces, wrenches at sites, and contact drift."""
+    """Goes through a recording step by step, on a model of its own (masses may change on the way)."""
 
     def __init__(self, recording: Recording):
-        """Take a recording; its model is copied, because masses may change on the way."""
+        """Take a recording."""
         self.recording = recording
         self.model = m = copy.copy(recording.model)
         self.terms = Kinematics(m)
         self.sites = [
             [mujoco.mj_name2id(m, mujoco.mjtObj.mjOBJ_SITE, name) for name in pair] for pair in recording.contacts
         ]
-        self.contact_sets: list[list[Contact]] = [
-            [contact_from(m, entry) for entry in members] for members in recording.contact_sets
-        ]
-        self._masses = recording.masses()
 
-    def at(self, t: int) -> Kinematics:
-        """Move to a step and return the terms."""
-        if self._masses is not None and not np.array_equal(self.model.body_mass, self._masses[0][t]):
-            self.model.body_mass[:], self.model.body_inertia[:] = self._masses[0][t], self._masses[1][t]
-            mujoco.mj_setConst(self.model, mujoco.MjData(self.model))
-        self.terms.update(self.recording["qpos"][t], self.recording["qvel"][t])
-        return self.terms
-
-    def applied(self, t: int) -> np.ndarray:
-        """Return the generalized force of user pushes at a step."""
-        return self.recording["applied"][t] if "applied" in self.recording.arrays else np.zeros(self.model.nv)
-
-    def columns(self, t: int) -> list[int]:
-        """Return the places of a step's contacts among all contacts of the run."""
-        contacts = self.contact_sets[self.recording["contact_set"][t]]
-        return [self.recording.contacts.index((c.first.name, c.second.name)) for c in contacts]
-
-    @cached_property
-    def active(self) -> np.ndarray:
-        """Which contacts were in force (T, C)."""
-        out = np.zeros((self.recording.steps, len(self.recording.contacts)), bool)
-        for t in range(self.recording.steps):
-            out[t, self.columns(t)] = True
-        return out
-
-    @cached_property
-    def derived(self) -> Derived:
-        """All that follows: τ = M q̈ + N − passive − applied − Jᵀw on motors, with the Jacobians of the program."""
+    def steps(self) -> Iterator[Step]:
+        """Yield the steps; τ = M q̈ + N − passive − applied − Jᵀw on motors, with the Jacobians of the program."""
         run, m = self.recording, self.model
         unpowered = np.isnan(torque_limits(m))
-        out = Derived(
-            np.zeros((run.steps, m.nv)),
-            np.zeros((run.steps, m.nv)),
-            np.zeros_like(run["wrench"]),
-            np.zeros(run["wrench"].shape[:2]),
-        )
-        rows = [ContactRows(self.terms, contacts) for contacts in self.contact_sets]
-        for t in range(run.steps):
-            terms, now = self.at(t), rows[run["contact_set"][t]]
-            jacobian, where = np.zeros((len(now.contacts), 6, now.width)), self.columns(t)
-            now.update(terms, run["time"][t], run.header["dt"], jacobian)
-            unknowns = np.concatenate([np.zeros(0), *(w[:d] for w, d in zip(run["wrench"][t, where], now.dim, strict=True))])
-            _, out.wrench[t, where], out.qfrc_contact[t] = now.forces(terms, unknowns, jacobian)
-            out.tau[t] = terms.mass_times(run["qacc"][t]) + terms.qfrc_bias - terms.qfrc_passive
-            out.tau[t] -= self.applied(t) + out.qfrc_contact[t]
-            out.tau[t, unpowered] = 0.0
-            out.drift[t, where] = [corner_drift(c, e) for c, e in zip(now.contacts, now.drift, strict=True)]
-        return out
+        sets = [[contact_from(m, entry) for entry in members] for members in run.contact_sets]
+        rows = [ContactRows(self.terms, contacts) for contacts in sets]
+        columns = [[run.contacts.index((c.first.name, c.second.name)) for c in contacts] for contacts in sets]
+        jacobians = [np.zeros((len(contacts), 6, r.width)) for contacts, r in zip(sets, rows, strict=True)]
+        index = 0
+        for chunk in run.chunks():
+            for t in range(len(chunk["time"])):
+                if run.changing:
+                    self._set_masses(chunk["body_mass"][t], chunk["body_inertia"][t])
+                terms, k = self.terms, int(chunk["contact_set"][t])
+                terms.update(chunk["qpos"][t], chunk["qvel"][t])
+                now, where, applied = rows[k], columns[k], chunk["applied"][t]
+                now.update(terms, float(chunk["time"][t]), run.header["dt"], jacobians[k])
+                given = chunk["wrench"][t, where]
+                unknowns = np.concatenate([np.zeros(0), *(w[:d] for w, d in zip(given, now.dim, strict=True))])
+                wrenches, at_sites, contact = now.forces(terms, unknowns, jacobians[k])
+                qacc = chunk["qacc"][t]
+                tau = terms.mass_times(qacc) + terms.qfrc_bias - terms.qfrc_passive - applied - contact
+                tau[unpowered] = 0.0
+                drift = np.array([corner_drift(c, e) for c, e in zip(sets[k], now.drift, strict=True)])
+                yield Step(index, terms, qacc, tau, applied, contact, sets[k], where, wrenches, at_sites, drift)
+                index += 1
+
+    def _set_masses(self, mass: np.ndarray, inertia: np.ndarray) -> None:
+        if not np.array_equal(self.model.body_mass, mass):
+            self.model.body_mass[:], self.model.body_inertia[:] = mass, inertia
+            mujoco.mj_setConst(self.model, mujoco.MjData(self.model))
 
 
 def corner_drift(contact: Contact, error: np.ndarray) -> float:

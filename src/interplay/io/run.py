@@ -76,7 +76,7 @@ def run(
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(f"cannot write to {str(out)!r}: {error.strerror}") from None
-    if before is not None and before.checkpoint is not None:
+    if before is not None:
         if not before.scene_path.exists() or sim.scene.xml != before.scene_path.read_text():
             raise InputError(f"resume: {str(before.scene_path)!r} is not the scene that {name!r} builds now")
         with open(before.path, "r+b") as file:  # cut off a torn tail

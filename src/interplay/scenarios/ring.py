@@ -108,7 +108,7 @@ class Ring(base.Scenario):
         )
         sim.machine = ip.Machine(
             [
-                ip.Phase("sway", lambda sim: [self._sway(names, home, sim.time)], seconds=self.p.turns * self.p.period),
+                ip.Phase("sway", lambda sim: [self._sway(names, home, sim.time)], seconds=self.p.turns * self.p.period, timeout=None),
                 ip.Phase("follow", [ip.Com(*names, reference=control)], interactive=True, timeout=None),
             ]
         )

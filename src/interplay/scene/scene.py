@@ -113,7 +113,7 @@ class Scene:
         # A NaN must raise, not silently start the scene anew.
         spec.option.disableflags |= mujoco.mjtDisableBit.mjDSBL_AUTORESET
         _stage(spec, self._ground)
-        tint = 0
+        tint, first = 0, {}
         self.assets = {k: v for model, _, _ in self._placed.values() for k, v in model.assets.items()}
         spec.assets = self.assets
         for name, (model, place, turn) in self._placed.items():
@@ -127,11 +127,13 @@ class Scene:
             )
             if model.floating and not body.joints:
                 body.add_freejoint(name=f"{name}/free")
+            _share_meshes(spec, name, first.setdefault(id(self._placed[name][0]), name))
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("error", UserWarning)
                 spec.compile()
             self._xml = spec.to_xml()
+            del spec
             return mujoco.MjModel.from_xml_string(self._xml, self.assets)
         except (ValueError, UserWarning) as error:
             raise SceneError(f"the scene does not compile: {error}") from None
@@ -342,6 +344,17 @@ class Scene:
         terms = Kinematics(self.model)
         terms.update(self.qpos, np.zeros(self.model.nv))
         return terms
+
+
+def _share_meshes(spec: mujoco.MjSpec, name: str, first: str) -> None:
+    """Let a model that is placed again draw the meshes of the first one: they are most of a scene's size."""
+    if name == first:
+        return
+    for geom in spec.geoms:
+        if geom.meshname.startswith(f"{name}/"):
+            geom.meshname = f"{first}/{geom.meshname.split('/', 1)[1]}"
+    for mesh in [mesh for mesh in spec.meshes if mesh.name.startswith(f"{name}/")]:
+        spec.delete(mesh)
 
 
 def _tint(index: int) -> np.ndarray:
