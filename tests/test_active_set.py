@@ -145,7 +145,9 @@ def test_contradicting_equalities_are_left_to_the_safeguard():
 
 def test_a_problem_without_curvature_is_left_to_the_safeguard():
     """A linear program is not what the method is for; the safeguard solves it, and the status says so."""
-    qp = make(np.zeros((2, 2)), [-1.0, -2.0], G=np.array([[1.0, 1.0]]), low=[-np.inf], high=[1.0], x_l=[0, 0], x_u=[1, 1])
+    qp = make(
+        np.zeros((2, 2)), [-1.0, -2.0], G=np.array([[1.0, 1.0]]), low=[-np.inf], high=[1.0], x_l=[0, 0], x_u=[1, 1]
+    )
     found = ActiveSet(Piqp()).solve(qp)
     assert found.solved
     assert_allclose(found.x, [0, 1], atol=1e-6)

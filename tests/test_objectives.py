@@ -7,7 +7,6 @@ from numpy.testing import assert_allclose
 
 import interplay as ip
 from interplay.control.cost import Cost
-from interplay.control.cost import Cost
 
 
 @pytest.fixture(scope="module")

@@ -11,9 +11,9 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import interplay as ip
+from interplay.io.blocks import pack, unpack
 from interplay.io.certificate import certify
 from interplay.io.export import export
-from interplay.io.blocks import pack, unpack
 from interplay.io.recording import Recorder, Recording
 from interplay.io.run import run
 

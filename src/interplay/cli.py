@@ -12,8 +12,8 @@ from rich.markup import escape
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from interplay.qp import solvers
 from interplay.errors import InputError, InterplayError
+from interplay.qp import solvers
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -76,7 +76,8 @@ def run(
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Parameter of the scenario; may be repeated.")
     ] = None,
     character: Annotated[
-        Path | None, typer.Option(help="Sidecar (YAML) of an MJCF or URDF body that plays instead of the scenario's own.")
+        Path | None,
+        typer.Option(help="Sidecar (YAML) of an MJCF or URDF body that plays instead of the scenario's own."),
     ] = None,
     targets: Annotated[
         Path | None, typer.Option(help="CSV with timed values of live controls: time, control, values …")

@@ -44,7 +44,9 @@ Observer = Callable[[State, Solution, float], None]
 class Simulation:
     """``sim = ip.Simulation(scene)``; add contacts and objectives (or a machine of phases), then ``run``."""
 
-    def __init__(self, scene: Scene, dt: float = 0.005, *, solver: str = solvers.DEFAULT, world: str = "direct", seed: int = 0):
+    def __init__(
+        self, scene: Scene, dt: float = 0.005, *, solver: str = solvers.DEFAULT, world: str = "direct", seed: int = 0
+    ):
         """Take the scene, the control step [s], the QP solver, the world and the seed of the random generator."""
         if not isinstance(scene, Scene):
             raise InputError(f"Simulation: expected a scene, got {scene!r}")

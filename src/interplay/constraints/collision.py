@@ -233,7 +233,9 @@ class CollisionRows:
             total[witness] += self._distances(self._probe, pairs, far, fromto)
         return total / dt**2
 
-    def jacobian(self, terms: Kinematics, rows: PairRows, offsets: np.ndarray, starts: np.ndarray, out: np.ndarray) -> None:
+    def jacobian(
+        self, terms: Kinematics, rows: PairRows, offsets: np.ndarray, starts: np.ndarray, out: np.ndarray
+    ) -> None:
         """Write uᵀ(J1 − J2) of each row into ``out``, from index ``starts[row]``.
 
         ``offsets`` (pairs, 2) are the columns of the two bodies' trees in a row, minus the trees' first DOFs.

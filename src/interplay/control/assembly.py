@@ -20,6 +20,7 @@ from interplay.objectives.base import Objective
 from interplay.qp.problem import QP, Pattern
 from interplay.scene.kinematics import Kinematics
 
+
 class Assembly:
     """Builds the pattern for one set of contacts, objectives and collision slots; then fills its values step by step."""
 
@@ -125,7 +126,9 @@ class Assembly:
 
     def _contact_source(self, k: int, columns: int) -> np.ndarray:
         width = self.rows.width
-        return self._parts["contact"].start + (k * 6 + np.arange(self.rows.dim[k]))[:, None] * width + np.arange(columns)
+        return (
+            self._parts["contact"].start + (k * 6 + np.arange(self.rows.dim[k]))[:, None] * width + np.arange(columns)
+        )
 
     def _equalities(
         self, terms: Kinematics, residuals: int

@@ -6,6 +6,8 @@ Hessian between them; it gets residual variables y = J q̈ + rate instead, with 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numba
 import numpy as np
 
@@ -20,7 +22,7 @@ REGULARISATION = 1e-6
 class Cost:
     """Accumulates the objectives of one problem; ``hessian`` holds the trees' dense blocks one after another."""
 
-    def __init__(self, terms: Kinematics, objectives: list[Objective], contacts: list[Contact]):
+    def __init__(self, terms: Kinematics, objectives: Sequence[Objective], contacts: Sequence[Contact]):
         """Sort the objectives into single-tree and coupled ones; forces of ``contacts`` may cost too."""
         m = terms.model
         self._contacts = contacts

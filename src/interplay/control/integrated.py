@@ -69,7 +69,13 @@ class IntegratedController:
     def initial_state(self) -> State:
         """Return the scene's initial state, at rest."""
         nv = self.scene.model.nv
-        return State(0.0, self.scene.qpos, np.zeros(nv), np.zeros(nv), Memory(np.zeros((2, len(self.limits.dof))), ActivePairs.none()))
+        return State(
+            0.0,
+            self.scene.qpos,
+            np.zeros(nv),
+            np.zeros(nv),
+            Memory(np.zeros((2, len(self.limits.dof))), ActivePairs.none()),
+        )
 
     def at(self, state: State) -> Kinematics:
         """Return the terms at a state; a state is never changed, so the same one is computed once."""

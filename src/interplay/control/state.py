@@ -16,7 +16,6 @@ import numpy as np
 from interplay.constraints.collision import ActivePairs
 from interplay.errors import StateError
 
-
 ACCELERATION_QUANTUM, FORCE_QUANTUM = 2.0**-37, 2.0**-30
 """A solution is rounded to multiples of 7e-12 rad/s² (m/s²) and 1e-9 N (N·m): finer digits are a solver's noise, and without
 them a recording is small."""

@@ -81,7 +81,9 @@ def bench(
         if progress:
             progress(index, len(cases), case.label)
         share = -(-problems // len(cases))
-        results.append({**_time(case, steps), **_compare(case, solvers), "agreement": _agree(case, share) if share else {}})
+        results.append(
+            {**_time(case, steps), **_compare(case, solvers), "agreement": _agree(case, share) if share else {}}
+        )
     (out / "bench.json").write_text(json.dumps(results) + "\n")
     tables = _tables(results)
     (out / "bench.md").write_text("\n\n".join(_markdown(table) for table in tables) + "\n")
@@ -252,7 +254,9 @@ def _markdown(table: Table) -> str:
 
 def _draw_traces(results: list[dict[str, Any]], path: Path) -> None:
     plt = _pyplot()
-    figure, axes = plt.subplots(len(results), 1, figsize=(9, 1.8 * len(results)), squeeze=False, constrained_layout=True)
+    figure, axes = plt.subplots(
+        len(results), 1, figsize=(9, 1.8 * len(results)), squeeze=False, constrained_layout=True
+    )
     for axis, entry in zip(axes[:, 0], results, strict=True):
         axis.plot(entry["trace_ms"], lw=0.6, color="#3b6ea5")
         axis.axhline(entry["median_ms"], color="#c0504d", lw=1, label=f"median {entry['median_ms']:.2f} ms")

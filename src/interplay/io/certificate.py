@@ -19,7 +19,7 @@ def certify(recording: Recording) -> dict[str, float]:
     limits = JointLimits.of(m)
     limited = ~np.isnan(limits.torque) & np.isfinite(limits.torque)
     keys = ("contact_drift_mm", "penetration_mm", "momentum_residual", "eom_residual", "third_law_residual")
-    worst = dict.fromkeys((*keys, "friction_violation", "torque_ratio", "limit_violation"), 0.0)
+    worst: dict[str, float] = dict.fromkeys((*keys, "friction_violation", "torque_ratio", "limit_violation"), 0.0)
     worst["penetration_mm"] = 1e3 * max(0.0, -float(recording["closest"].min(initial=0.0)))
     free = [
         t for t in range(m.ntree) if m.jnt_type[m.body_jntadr[m.tree_bodyadr[t]]] == int(mujoco.mjtJoint.mjJNT_FREE)

@@ -47,7 +47,11 @@ def write_npz(recording: Recording, out: Path) -> None:
     arrays["contact_active"], arrays["contact_wrench"] = np.zeros(shape, bool), np.zeros((*shape, 6))
     for step in replay.steps():
         t = step.index
-        arrays["tau"][t], arrays["qfrc_contact"][t], arrays["qfrc_applied"][t] = step.tau, step.qfrc_contact, step.applied
+        arrays["tau"][t], arrays["qfrc_contact"][t], arrays["qfrc_applied"][t] = (
+            step.tau,
+            step.qfrc_contact,
+            step.applied,
+        )
         arrays["contact_active"][t, step.columns] = True
         arrays["contact_wrench"][t, step.columns] = step.site_wrenches
     fixed = [bool(m.body_treeid[m.site_bodyid[second]] < 0) for _, second in replay.sites]

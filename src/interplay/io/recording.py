@@ -208,7 +208,9 @@ class Recording:
         try:
             self.model = mujoco.MjModel.from_xml_path(str(self.scene_path))
         except ValueError as error:
-            raise InputError(f"the scene beside the recording, {str(self.scene_path)!r}, does not load: {error}") from None
+            raise InputError(
+                f"the scene beside the recording, {str(self.scene_path)!r}, does not load: {error}"
+            ) from None
         self._survey()
 
     def _survey(self) -> None:

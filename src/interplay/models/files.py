@@ -39,6 +39,7 @@ def read_model(path: Path, packages: Mapping[str, str] | None = None) -> ModelFi
         root = _parse(path, text)
     except OSError as error:
         raise InputError(f"cannot read {str(path)!r}: {error.strerror or error}") from None
+    _refuse_impossible(path, root)
     reader = {"robot": _read_urdf, "mujoco": _read_mjcf}.get(root.tag)
     if reader is None:
         raise InputError(f"{path.name}: expected <mujoco> (MJCF) or <robot> (URDF), got <{root.tag}>")
@@ -61,6 +62,41 @@ def _parse(path: Path, text: bytes) -> ET.Element:
         return ET.fromstring(text)
     except (ET.ParseError, ValueError, LookupError) as error:
         raise InputError(f"{path.name} is not readable as XML: {error}") from None
+
+
+_NAMES = ("name", "class", "childclass", "file", "filename", "link", "joint", "mesh", "material", "texture", "target")
+"""Attributes that hold names, which may look like numbers."""
+
+
+def _refuse_impossible(path: Path, root: ET.Element) -> None:
+    """Refuse numbers that are not finite, negative masses and reversed ranges: MuJoCo takes some of them with a warning."""
+    for element in root.iter():
+        for attribute, text in element.attrib.items():
+            if attribute in _NAMES:
+                continue
+            try:
+                values = [float(token) for token in text.split()]
+            except ValueError:
+                continue
+            if not np.isfinite(values).all():
+                problem = "finite numbers"
+            elif (attribute == "mass" or (element.tag, attribute) == ("mass", "value")) and min(values, default=0) < 0:
+                problem = "a mass ≥ 0 kg"
+            elif (element.tag, attribute, len(values)) == ("joint", "range", 2) and values[0] > values[1]:
+                problem = "low ≤ high"
+            elif (element.tag, attribute) == ("limit", "lower") and values[0] > _or_infinite(element.get("upper")):
+                problem = f"at most the upper limit {element.get('upper')}"
+            else:
+                continue
+            name = f" {element.get('name')!r}" if element.get("name") else ""
+            raise InputError(f"{path.name}: <{element.tag}>{name}: {attribute}: expected {problem}, got {text!r}")
+
+
+def _or_infinite(text: str | None) -> float:
+    try:
+        return float(text or "inf")
+    except ValueError:
+        return np.inf
 
 
 def _read_mjcf(path: Path, root: ET.Element, packages: Mapping[str, str]) -> ModelFile:
@@ -154,11 +190,15 @@ def alone(xml: str, root: str) -> str:
 def locate(name: str, beside: Path) -> Path:
     """Return the file of an address: relative to another file, or ``python://`` and a path below the installed packages."""
     if not name.startswith("python://"):
+        if not (beside.parent / name).is_file():
+            raise InputError(f"{beside.name}: model: there is no file {name!r}")
         return beside.parent / name
     for folder in dict.fromkeys(sys.path):
         if folder and (Path(folder) / name[9:]).is_file():
             return Path(folder) / name[9:]
-    raise InputError(f"{beside.name}: model {name!r} was not found; is the package {name[9:].split('/')[0]!r} installed?")
+    raise InputError(
+        f"{beside.name}: model {name!r} was not found; is the package {name[9:].split('/')[0]!r} installed?"
+    )
 
 
 def _locate(name: str, path: Path, packages: Mapping[str, str]) -> Path:
@@ -174,7 +214,9 @@ def _locate(name: str, path: Path, packages: Mapping[str, str]) -> Path:
         for place in (folder / package / rest, folder.parent / package / rest if folder.name == package else None):
             if place is not None and place.exists():
                 return place
-    raise InputError(f"{path.name}: package {package!r} of mesh {name!r} was not found; name its folder under 'packages'")
+    raise InputError(
+        f"{path.name}: package {package!r} of mesh {name!r} was not found; name its folder under 'packages'"
+    )
 
 
 def _keep(assets: dict[str, bytes], file: Path, path: Path) -> str:
@@ -210,6 +252,10 @@ def check_bodies(file: str, m: mujoco.MjModel) -> None:
         if not np.isfinite([low, high]).all() or (m.jnt_limited[joint] and low > high):
             raise InputError(f"{file}: joint {m.joint(joint).name!r}: range [{low:g}, {high:g}]; expected low ≤ high")
         dof = int(m.jnt_dofadr[joint])
-        for what, value in (("damping", m.dof_damping[dof]), ("stiffness", m.jnt_stiffness[joint]), ("armature", m.dof_armature[dof])):
+        for what, value in (
+            ("damping", m.dof_damping[dof]),
+            ("stiffness", m.jnt_stiffness[joint]),
+            ("armature", m.dof_armature[dof]),
+        ):
             if not np.isfinite(value) or value < 0:
                 raise InputError(f"{file}: joint {m.joint(joint).name!r}: {what} {value:g}; expected a number ≥ 0")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 from pathlib import Path
 from typing import NamedTuple
@@ -59,7 +60,11 @@ class _Guess:
 
     def _root(self) -> int:
         m = self.m
-        free = [b for b in range(1, m.nbody) if m.body_jntnum[b] and m.jnt_type[m.body_jntadr[b]] == mujoco.mjtJoint.mjJNT_FREE]
+        free = [
+            b
+            for b in range(1, m.nbody)
+            if m.body_jntnum[b] and m.jnt_type[m.body_jntadr[b]] == mujoco.mjtJoint.mjJNT_FREE
+        ]
         candidates = free or [b for b in range(1, m.nbody) if m.body_parentid[b] == 0]
         return max(candidates, key=lambda b: float(m.body_subtreemass[b]))
 
@@ -72,7 +77,9 @@ class _Guess:
     def _joints(self, body: int) -> list[int]:
         m = self.m
         first = int(m.body_jntadr[body])
-        return [j for j in range(first, first + int(m.body_jntnum[body])) if m.jnt_type[j] != mujoco.mjtJoint.mjJNT_FREE]
+        return [
+            j for j in range(first, first + int(m.body_jntnum[body])) if m.jnt_type[j] != mujoco.mjtJoint.mjJNT_FREE
+        ]
 
     def _box(self, bodies: list[int]) -> tuple[np.ndarray, np.ndarray] | None:
         """Return the box around the shapes of some bodies, along facing, left and up; None without shapes."""
@@ -88,7 +95,7 @@ class _Guess:
     def _way(self, body: int) -> float:
         """Return the length of the way from the root to a body, along the bodies between them [m]."""
         chain = self._up(body)
-        return sum(float(np.linalg.norm(self.d.xpos[a] - self.d.xpos[b])) for a, b in zip(chain, chain[1:], strict=False))
+        return sum(float(np.linalg.norm(self.d.xpos[a] - self.d.xpos[b])) for a, b in itertools.pairwise(chain))
 
     def _below(self, body: int) -> list[int]:
         return [b for b in self.bodies if body in self._up(b)]
@@ -129,7 +136,11 @@ class _Guess:
             if feet:
                 foot = min(feet, key=lambda b: len(self._up(b)))
                 end = foot if self._box([foot]) else low[0]
-                held = [b for b in self._below(foot) if not any(self._joints(a) for a in self._up(b) if a != foot and foot in self._up(a))]
+                held = [
+                    b
+                    for b in self._below(foot)
+                    if not any(self._joints(a) for a in self._up(b) if a != foot and foot in self._up(a))
+                ]
                 box = self._box(held) or self._box([end])
                 out[f"{side}_foot"] = _Limb(self._up(foot)[::-1], foot, *box)  # type: ignore[misc]
             legs = set(out[f"{side}_foot"].chain) if f"{side}_foot" in out else set()
@@ -176,10 +187,14 @@ class _Guess:
         for side in _SIDES:
             if f"{side}_foot" in limbs:
                 out[f"{side}_foot"] = limbs[f"{side}_foot"].end
-                out |= dict(zip((f"{side}_thigh", f"{side}_shank"), self._segments(limbs[f"{side}_foot"].chain), strict=False))
+                out |= dict(
+                    zip((f"{side}_thigh", f"{side}_shank"), self._segments(limbs[f"{side}_foot"].chain), strict=False)
+                )
             if f"{side}_hand" in limbs:
                 out[f"{side}_hand"] = limbs[f"{side}_hand"].end
-                arm = zip((f"{side}_upper_arm", f"{side}_forearm"), self._segments(limbs[f"{side}_hand"].chain), strict=False)
+                arm = zip(
+                    (f"{side}_upper_arm", f"{side}_forearm"), self._segments(limbs[f"{side}_hand"].chain), strict=False
+                )
                 out |= dict(arm)
         used, lines = set(), []
         for name, body in out.items():
@@ -233,7 +248,9 @@ class _Guess:
                 fingers /= max(float(np.linalg.norm(fingers)), 1e-9)
                 normal = self._palm(hand, fingers, self.left * (-1.0 if side == "left" else 1.0))
                 axis = np.cross(fingers, normal)
-                reach = 0.5 * float(np.abs(np.array([normal @ self.facing, normal @ self.left, normal[2]])) @ (hand.high - hand.low))
+                reach = 0.5 * float(
+                    np.abs(np.array([normal @ self.facing, normal @ self.left, normal[2]])) @ (hand.high - hand.low)
+                )
                 box = self._local(hand.end, centre) + self._turned(hand.end, normal) * min(reach, 0.04)
                 surfaces.append(
                     f"  {side}_palm: {{body: {name}, box: {{pos: {_numbers(box)}, size: [0.04, 0.04], "
@@ -277,7 +294,11 @@ class _Guess:
         along = along - normal * (along @ normal)
         along /= np.linalg.norm(along)
         axes = np.array([along, np.cross(normal, along), normal])
-        held = [b for b in self._below(body) if b == body or not any(self._joints(a) for a in self._up(b)[: self._up(b).index(body)])]
+        held = [
+            b
+            for b in self._below(body)
+            if b == body or not any(self._joints(a) for a in self._up(b)[: self._up(b).index(body)])
+        ]
         R, p = d.xmat[body].reshape(3, 3), d.xpos[body]
         reach = [geom_extent(m, d, g, axes @ R.T) for g in range(m.ngeom) if int(m.geom_bodyid[g]) in held]
         low = np.min([r[0] for r in reach], axis=0) - axes @ R.T @ p
@@ -317,7 +338,9 @@ class _Guess:
         lines = [f"  {_text(name)}: {value:.3f}" for name, value in shown.items()]
         return ["posture:  # guess: arms hanging, knees a little bent", *lines] if lines else []
 
-    def _goal(self, name: str, limb: _Limb, limbs: dict[str, _Limb]) -> tuple[list[int], np.ndarray, np.ndarray, np.ndarray | None]:
+    def _goal(
+        self, name: str, limb: _Limb, limbs: dict[str, _Limb]
+    ) -> tuple[list[int], np.ndarray, np.ndarray, np.ndarray | None]:
         """Return the joints of a limb, the point of its end that is placed, where to, and for a sole the end's rotation."""
         m, d = self.m, self.d
         side, _, part = name.partition("_")
@@ -330,7 +353,12 @@ class _Guess:
         if part == "hand":
             length = float(np.linalg.norm(d.xpos[limb.end] - start))
             outward = self.left * (1.0 if side == "left" else -1.0)
-            return joints, np.zeros(3), start + length * (0.12 * outward + 0.25 * self.facing) - [0, 0, _DROP * length], None
+            return (
+                joints,
+                np.zeros(3),
+                start + length * (0.12 * outward + 0.25 * self.facing) - [0, 0, _DROP * length],
+                None,
+            )
         ball = self._only_ball(limb)
         if ball is not None:
             local, flat = R.T @ (d.geom_xpos[ball[1]] - d.xpos[limb.end]), None
@@ -378,11 +406,18 @@ class _Guess:
         if any(m.joint(j).name not in self.found.velocity for j in joints):
             out.append("velocity: 10  # guess: joints that the file gives no limit [rad/s]")
         dofs = m.jnt_dofadr[joints]
-        if (0.005 * m.dof_damping[dofs] > 0.8 * m.dof_M0[dofs]).any() or (2.5e-5 * m.jnt_stiffness[joints] > 0.8 * m.dof_M0[dofs]).any():
+        if (0.005 * m.dof_damping[dofs] > 0.8 * m.dof_M0[dofs]).any() or (
+            2.5e-5 * m.jnt_stiffness[joints] > 0.8 * m.dof_M0[dofs]
+        ).any():
             out.append("passive: drop  # guess: the file's dampers are too quick for control steps of 5 ms")
-        free = [m.joint(j).name for j in joints if not m.jnt_limited[j] and m.jnt_type[j] == mujoco.mjtJoint.mjJNT_HINGE]
+        free = [
+            m.joint(j).name for j in joints if not m.jnt_limited[j] and m.jnt_type[j] == mujoco.mjtJoint.mjJNT_HINGE
+        ]
         if free:
-            out += ["limits:", *(f"  {_text(name)}: {{range: [-3.14, 3.14]}}  # guess: the file has no range" for name in free)]
+            out += [
+                "limits:",
+                *(f"  {_text(name)}: {{range: [-3.14, 3.14]}}  # guess: the file has no range" for name in free),
+            ]
         return out
 
 
@@ -393,4 +428,8 @@ def _numbers(values: np.ndarray) -> str:
 def _text(name: str) -> str:
     """Return a name as YAML reads it back as text."""
     plain = name.replace("_", "").replace("-", "").isalnum() and not name[:1].isdigit()
-    return name if plain and name.lower() not in ("yes", "no", "on", "off", "true", "false", "null", "y", "n") else repr(name)
+    return (
+        name
+        if plain and name.lower() not in ("yes", "no", "on", "off", "true", "false", "null", "y", "n")
+        else repr(name)
+    )

@@ -55,7 +55,9 @@ class Character(Model):
         """Return the character alone as MJCF: root, surfaces, motors and limits as the sidecar says."""
         side = self.sidecar
         self._find(spec.bodies, "body", side.root, "root")
-        limits = {m.joint(int(m.dof_jntid[d])).name: float(t) for d, t in enumerate(torque_limits(m)) if not np.isnan(t)}
+        limits = {
+            m.joint(int(m.dof_jntid[d])).name: float(t) for d, t in enumerate(torque_limits(m)) if not np.isnan(t)
+        }
         ranges = {m.joint(j).name: m.jnt_actfrcrange[j] for j in range(m.njnt) if m.jnt_actfrclimited[j]}
         for name, given in ranges.items():  # the effort of a URDF
             limits.setdefault(name, float(np.abs(given).min()))

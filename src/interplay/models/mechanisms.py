@@ -187,7 +187,9 @@ class Slider(_Mechanism):
     With a force it has a thruster.
     """
 
-    def __init__(self, size: float = 0.3, mass: float = 20.0, force: float | None = None, rgba: Sequence[float] = STEEL):
+    def __init__(
+        self, size: float = 0.3, mass: float = 20.0, force: float | None = None, rgba: Sequence[float] = STEEL
+    ):
         """Take the block's edge [m], mass [kg] and the thruster's largest force [N] (None: no thruster)."""
         super().__init__()
         self.size, self.mass = number("Slider size", size, 0.02, 5, "m"), number("Slider mass", mass, 0.01, 1e4, "kg")

@@ -91,7 +91,9 @@ class Limit(_Entry):
 class Sidecar(_Entry):
     """The whole file; see docs/characters.md."""
 
-    model: str = pydantic.Field(description="MJCF or URDF file, relative to this one; python://… in an installed package")
+    model: str = pydantic.Field(
+        description="MJCF or URDF file, relative to this one; python://… in an installed package"
+    )
     root: str = pydantic.Field(description="body at the root of the character; the rest of the file is left out")
     facing: Vector = pydantic.Field((1.0, 0.0, 0.0), description="where it looks in the file's own axes")
     bodies: dict[str, str] = pydantic.Field({}, description="names that scenarios use: names in the file")
@@ -120,7 +122,7 @@ def read_sidecar(path: Path) -> Sidecar:
     try:
         if path.stat().st_size > _LARGEST:
             raise InputError(f"{path.name}: larger than {_LARGEST // 1000} kB is no sidecar")
-        data = yaml.load(path.read_text("utf-8"), _Plain)  # noqa: S506 - a SafeLoader
+        data = yaml.load(path.read_text("utf-8"), _Plain)
     except OSError as error:
         raise InputError(f"cannot read {str(path)!r}: {error.strerror or error}") from None
     except (yaml.YAMLError, UnicodeDecodeError, ValueError, RecursionError) as error:

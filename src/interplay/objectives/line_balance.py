@@ -21,7 +21,9 @@ class LineBalance(Objective):
     taken as H's row times the way from the rest posture, exact near it. (A pull on the posture instead would tip the body.)
     """
 
-    def __init__(self, model: str, first: str, second: str, *, weight: float = 5000.0, pole: float = 2.5, name: str | None = None):
+    def __init__(
+        self, model: str, first: str, second: str, *, weight: float = 5000.0, pole: float = 2.5, name: str | None = None
+    ):
         """Take the model, the two surfaces it stands on, and the pole p [1/s]: how quickly it comes back."""
         super().__init__(weight, 1.0, 0.0, name=name)
         self.model, self._names = model, (first, second)

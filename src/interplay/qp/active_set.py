@@ -382,7 +382,7 @@ class ActiveSet:
 
 def _coordinates(matrix: sparse.csc_matrix) -> tuple[np.ndarray, np.ndarray]:
     """Return rows and columns of the entries in the order of their values."""
-    columns = np.repeat(np.arange(matrix.shape[1]), np.diff(matrix.indptr))
+    columns = np.repeat(np.arange(len(matrix.indptr) - 1), np.diff(matrix.indptr))
     return matrix.indices.astype(np.int64), columns
 
 
@@ -433,7 +433,12 @@ def _prepare(low, high, side, mu, ptr, col, val, length):
         one = np.isfinite(low[i]) and high[i] - low[i] <= 1e-12 * (1.0 + abs(low[i]))
         if one and total > 0.0:
             side[i] = 2
-        elif side[i] == 2 or total == 0.0 or (side[i] == 1 and high[i] == np.inf) or (side[i] == -1 and low[i] == -np.inf):
+        elif (
+            side[i] == 2
+            or total == 0.0
+            or (side[i] == 1 and high[i] == np.inf)
+            or (side[i] == -1 and low[i] == -np.inf)
+        ):
             side[i] = 0
         if side[i] == 0:
             mu[i] = 0.0

@@ -30,7 +30,9 @@ class Door(base.Scenario):
 
         width: float = Field(0.9, ge=0.6, le=1.2, description="width of the door [m]")
         mass: float = Field(22.0, ge=2, le=80, description="mass of the door [kg]")
-        distance: float = Field(0.46, ge=0.3, le=0.9, description="how far she stands before it [m], of a stature of 1.70 m")
+        distance: float = Field(
+            0.46, ge=0.3, le=0.9, description="how far she stands before it [m], of a stature of 1.70 m"
+        )
         aside: float = Field(0.24, ge=-0.1, le=0.6, description="how far beside its middle [m], of a stature of 1.70 m")
         open: float = Field(0.6, ge=0.1, le=0.8, description="opening angle [rad]")
         knob: float = Field(0.4, ge=0.1, le=0.8, description="how far the handle is turned [rad]")
@@ -85,11 +87,13 @@ class Door(base.Scenario):
             return objectives
 
         turned = -self.p.knob
-        away = self.scale(1.70) * np.array([-0.42, -0.5, 0.95])
+        away = [self.scale(1.70) * v for v in (-0.42, -0.5, 0.95)]
         grasp = {"grip_force": 300.0}
         sim.machine = ip.Machine(
             [
-                ip.blocks.reach("reach", _HAND, _KNOB, seconds=1.6, extra=lambda sim: balance(), gap=0.008, weight=60.0),
+                ip.blocks.reach(
+                    "reach", _HAND, _KNOB, seconds=1.6, extra=lambda sim: balance(), gap=0.008, weight=60.0
+                ),
                 ip.Phase("grasp", lambda sim: balance(), make=[(_HAND, _KNOB, grasp)], seconds=0.5),
                 ip.Phase(
                     "turn the handle",
@@ -109,10 +113,10 @@ class Door(base.Scenario):
                 ),
                 ip.Phase("handle up", door(0.0, 0.0, 0.8), seconds=1.0),
                 ip.blocks.remove_contact("let go", _HAND, force=2.0, extra=door(0.0, 0.0, 0.5)),
+                ip.blocks.reach("draw the hand back", _HAND, away, seconds=1.2, extra=lambda sim: balance()),
                 ip.blocks.reach(
-                    "draw the hand back", _HAND, away, seconds=1.2, extra=lambda sim: balance()
+                    "reach again", _HAND, _KNOB, seconds=1.4, extra=lambda sim: balance(), gap=0.008, weight=60.0
                 ),
-                ip.blocks.reach("reach again", _HAND, _KNOB, seconds=1.4, extra=lambda sim: balance(), gap=0.008, weight=60.0),
                 ip.Phase("grasp again", lambda sim: balance(), make=[(_HAND, _KNOB, grasp)], seconds=0.5),
                 ip.Phase("turn again", door(0.0, turned, 0.9), seconds=1.0),
                 ip.Phase("follow", door(angle, turned, 1.0), interactive=True, timeout=None),

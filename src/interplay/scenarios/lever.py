@@ -17,7 +17,9 @@ class Lever(base.Scenario):
     """A passive joint with spring and damper, and an end that must not be hit."""
 
     name: ClassVar[str] = "lever"
-    summary: ClassVar[str] = "a character pulls and pushes a spring-loaded lever with a bulky end; then its angle follows the user"
+    summary: ClassVar[str] = (
+        "a character pulls and pushes a spring-loaded lever with a bulky end; then its angle follows the user"
+    )
     camera: ClassVar[base.Camera] = base.Camera(lookat=(-0.2, 0, 0.95), distance=2.9, azimuth=65, elevation=-10)
 
     class Parameters(base.Parameters):

@@ -41,7 +41,9 @@ class PushTwoBodies(base.Scenario):
     """A cart with a thruster, a load without one."""
 
     name: ClassVar[str] = "push_two_bodies"
-    summary: ClassVar[str] = "a thruster pushes a passive load up a slope; four strategies, of which only the integrated one succeeds"
+    summary: ClassVar[str] = (
+        "a thruster pushes a passive load up a slope; four strategies, of which only the integrated one succeeds"
+    )
     camera: ClassVar[base.Camera] = base.Camera(lookat=(0.6, 0, 0.3), distance=3.2, azimuth=90, elevation=-12)
     hold_interactive: ClassVar[float] = _HOLD
 
@@ -64,7 +66,9 @@ class PushTwoBodies(base.Scenario):
     def _scene(self, limit: float, load: bool = True) -> ip.Scene:
         tilt = (math.cos(self.p.slope / 2), 0.0, -math.sin(self.p.slope / 2), 0.0)
         along = np.array([math.cos(self.p.slope), 0.0, math.sin(self.p.slope)])
-        scene = ip.Scene().add(ip.Slider(_SIZE, self.p.cart, limit, (0.25, 0.45, 0.70, 1)), "cart", (0, 0, 0.05), quat=tilt)
+        scene = ip.Scene().add(
+            ip.Slider(_SIZE, self.p.cart, limit, (0.25, 0.45, 0.70, 1)), "cart", (0, 0, 0.05), quat=tilt
+        )
         if load:
             place = _SIZE * along + [0, 0, 0.05]
             scene.add(ip.Slider(_SIZE, self.p.load, None, (0.80, 0.55, 0.25, 1)), "load", place.tolist(), quat=tilt)
@@ -96,7 +100,12 @@ class PushTwoBodies(base.Scenario):
 
     def strategies(self, seconds: float = 4.0, dt: float = 0.005) -> list[Outcome]:
         """Return what the four strategies lead to."""
-        return [self.integrated(seconds, dt), self.independent(seconds, dt), self.kinematic(seconds, dt), self.enforced(seconds, dt)]
+        return [
+            self.integrated(seconds, dt),
+            self.independent(seconds, dt),
+            self.kinematic(seconds, dt),
+            self.enforced(seconds, dt),
+        ]
 
     def integrated(self, seconds: float, dt: float) -> Outcome:
         """One program over both bodies: it knows both weights and the limit."""

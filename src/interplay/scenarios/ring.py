@@ -57,7 +57,11 @@ class Ring(base.Scenario):
         kinds = [ip.Humanoid(1.70, 64, "female"), self.character or ip.Humanoid(1.74, 72, "male")]
         for k in range(n):
             angle = 2.0 * math.pi * k / n if n > 2 else 0.0
-            place = (-self._radius * math.cos(angle), -self._radius * math.sin(angle)) if n > 2 else (0, -self.p.spacing * k)
+            place = (
+                (-self._radius * math.cos(angle), -self._radius * math.sin(angle))
+                if n > 2
+                else (0, -self.p.spacing * k)
+            )
             scene.add(kinds[k % 2], f"c{k}", pos=place, yaw=angle)
         if n > 1:
             sides = ("left", "right") if n > 2 else ("right",), ("left", "right") if n > 2 else ("left",)
@@ -108,7 +112,12 @@ class Ring(base.Scenario):
         )
         sim.machine = ip.Machine(
             [
-                ip.Phase("sway", lambda sim: [self._sway(names, home, sim.time)], seconds=self.p.turns * self.p.period, timeout=None),
+                ip.Phase(
+                    "sway",
+                    lambda sim: [self._sway(names, home, sim.time)],
+                    seconds=self.p.turns * self.p.period,
+                    timeout=None,
+                ),
                 ip.Phase("follow", [ip.Com(*names, reference=control)], interactive=True, timeout=None),
             ]
         )

@@ -62,19 +62,25 @@ class Valve(base.Scenario):
             def objectives(sim: ip.Simulation) -> Sequence[ip.Objective]:
                 now = base.joint_value(sim, "valve/wheel")
                 reference = goal if isinstance(goal, ip.Control) else ip.MinimumJerk(now, goal, sim.time, seconds)
-                return [ip.JointAngle("valve/wheel", reference, weight=60.0, stiffness=40.0, max_speed=3.0), *balance(sim)]
+                return [
+                    ip.JointAngle("valve/wheel", reference, weight=60.0, stiffness=40.0, max_speed=3.0),
+                    *balance(sim),
+                ]
 
             return objectives
 
         turn, seconds = self.p.turn, 0.9 + 0.55 * self.p.turn
         grasp = [(_HAND, _HANDLE, {"grip_force": 300.0})]
-        back = np.array(sim.terms.site_xpos[sim.scene.site(_HANDLE)]) + [-0.06, -0.22, -0.2]
+        back = (sim.terms.site_xpos[sim.scene.site(_HANDLE)] + [-0.06, -0.22, -0.2]).tolist()
         sim.machine = ip.Machine(
             [
                 ip.blocks.reach("reach", _HAND, _HANDLE, seconds=1.5, extra=balance, gap=0.008, weight=60.0),
                 ip.Phase("grasp", balance, make=grasp, seconds=0.5),
                 ip.Phase(
-                    "turn", wheel(turn, seconds), seconds=seconds, until=ip.conditions.joint_at("valve/wheel", turn, 0.03)
+                    "turn",
+                    wheel(turn, seconds),
+                    seconds=seconds,
+                    until=ip.conditions.joint_at("valve/wheel", turn, 0.03),
                 ),
                 ip.Phase(
                     "turn back",

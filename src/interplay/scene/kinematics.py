@@ -57,7 +57,7 @@ class Kinematics:
         self.bias_acc = np.zeros((m.nbody, 6))
         self._dofadr, self._dofnum = m.body_dofadr.astype(np.int64), m.body_dofnum.astype(np.int64)
         self._dof_parent, self._dof_body = m.dof_parentid.astype(np.int64), m.dof_bodyid.astype(np.int64)
-        self._trees = np.column_stack([m.tree_dofadr, m.tree_dofnum, m.tree_bodyadr, m.tree_bodynum]).tolist()
+        self._trees = np.column_stack([m.tree_dofadr, m.tree_dofnum, m.tree_bodyadr, m.tree_bodynum])
         chains = [self.chain(body) for body in range(m.nbody)]
         self.chain_start = np.concatenate([[0], np.cumsum([len(c) for c in chains])]).astype(np.int64)
         self.chain_dofs = np.concatenate(chains)
@@ -157,7 +157,14 @@ class Kinematics:
         Column i of A is the composite inertia below DOF i times its axis: both are about the tree's COM already.
         """
         return _momentum(
-            *self._trees[tree], self._dof_body, self.crb, self.cdof, self.cinert, self.cvel, self.bias_acc, self.qvel
+            self._trees[tree],
+            self._dof_body,
+            self.crb,
+            self.cdof,
+            self.cinert,
+            self.cvel,
+            self.bias_acc,
+            self.qvel,
         )
 
 
@@ -219,7 +226,8 @@ def _inertia_times(c, t, out):
 
 
 @numba.njit(cache=True)
-def _momentum(dof, dofs, body, bodies, dof_body, crb, cdof, cinert, cvel, bias_acc, qvel):
+def _momentum(tree, dof_body, crb, cdof, cinert, cvel, bias_acc, qvel):
+    dof, dofs, body, bodies = tree
     momentum, matrix, bias = np.zeros(6), np.empty((6, dofs)), np.zeros(6)
     h, rate = np.empty(6), np.empty(6)
     for k in range(dofs):

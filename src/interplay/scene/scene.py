@@ -316,7 +316,7 @@ class Scene:
                 mujoco.mju_mulQuat(turn, turn_to, back)
                 mujoco.mju_rotVecQuat(offset, q_other[adr : adr + 3] - p_from, turn)
                 mujoco.mju_mulQuat(quat, turn, q_other[adr + 3 : adr + 7])
-                self.move(name, p_to + offset, quat)
+                self.move(name, (p_to + offset).tolist(), quat.tolist())
             elif m.jnt_type[self.joint(f"{name}/{full.split('/', 1)[1]}")] == theirs.jnt_type[joint]:
                 joints[full.split("/", 1)[1]] = float(q_other[adr])
         return self.pose(name, joints)
