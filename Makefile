@@ -22,7 +22,7 @@ system:
 $(VENV)/ready: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || { echo "Interplay needs Python 3.10 or newer; this is $$($(PYTHON) --version). Try: make PYTHON=python3.11"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev,bodies]'
 	@touch $@
 
 demo: setup
@@ -49,7 +49,7 @@ test-slow: setup
 	$(BIN)/python -m pytest -m slow -v
 
 bench: setup
-	$(BIN)/interplay bench --out $(OUT)/bench --solver piqp --solver proxqp
+	$(BIN)/interplay bench --out $(OUT)/bench
 
 clean:
 	rm -rf $(VENV) $(OUT) .pytest_cache .ruff_cache .hypothesis
