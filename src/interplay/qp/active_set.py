@@ -144,7 +144,7 @@ class ActiveSet:
         """Lay out a new pattern; nothing is known of its working set."""
         self._layout = k = _Layout(qp)
         self._key = qp.pattern
-        self._at, self._way, self._step = _Point(k), _Point(k), _Point(k)
+        self._at, self._way = _Point(k), _Point(k)
         self._r1, self._r2, self._r3 = np.zeros(k.n), np.zeros(k.m), np.zeros(k.rows)
         self._side = np.zeros(k.rows, np.int64)
         """Of each row: 0 it need not hold; ±1 it holds at its upper or lower bound; 2 its bounds are one."""
@@ -171,7 +171,7 @@ class ActiveSet:
     def _factorise(self) -> str:
         """Factorise with the present working set, whose long rows become the border; return what prevents it."""
         k, qp = self._layout, self._qp
-        self._stiffest = _fill(
+        self._stiffest, long_rows = _fill(
             k.K.data,
             qp.P.data,
             k.p_at,
@@ -182,6 +182,7 @@ class ActiveSet:
             k.c_at,
             k.c_owner,
             k.resident,
+            k.place,
             self._side,
             self._factored,
             k.diagonal,
@@ -193,12 +194,12 @@ class ActiveSet:
         else:
             k.factor.update(k.K, upper=True)
         self._width, self._stale = 0, False
-        long_rows = np.flatnonzero((self._side != 0) & (k.place < 0))
-        if len(long_rows) > _BORDER // 2:
+        if long_rows > _BORDER // 2:
             return "too many long rows"
-        for row in long_rows:
-            self._extend(int(row))
-        self._stale = False
+        if long_rows:
+            for row in np.flatnonzero((self._side != 0) & (k.place < 0)).tolist():
+                self._extend(row)
+            self._stale = False
         return ""
 
     # -- the method ----------------------------------------------------------------------------------------------------
@@ -242,8 +243,7 @@ class ActiveSet:
                 if worst < wanted or (n > 2 and worst > 0.5 * before):
                     break
                 before = worst
-                self._correct()
-                at.add(self._step)
+                self._correct(at)
             if max(self._primal, self._dual) < _ACCEPTED:
                 return ""
             if not self._stale:
@@ -309,16 +309,18 @@ class ActiveSet:
             low,
             high,
             self._side,
+            k.resident,
+            self._factored,
             self._r1,
             self._r2,
             self._r3,
+            self._rhs,
         )
         return max(self._primal, self._dual)
 
-    def _correct(self) -> None:
-        """Solve the system for the residual: K by its factors, then the border."""
-        k, step = self._layout, self._step
-        _gather(self._r1, self._r2, self._r3, k.resident, self._factored, self._side, self._rhs)
+    def _correct(self, at: _Point) -> None:
+        """Solve the system for the residual at a point, K by its factors, then the border, and add the solution to it."""
+        k = self._layout
         z = k.factor.solve(self._rhs)  # type: ignore[union-attr]
         _with_border(
             z,
@@ -331,9 +333,9 @@ class ActiveSet:
             k.place,
             self._factored,
             self._side,
-            step.x,
-            step.y,
-            step.mu,
+            at.x,
+            at.y,
+            at.mu,
         )
 
     # -- the border ----------------------------------------------------------------------------------------------------
@@ -446,8 +448,8 @@ def _prepare(low, high, side, mu, ptr, col, val, length):
 
 
 @numba.njit(cache=True)
-def _fill(K, P, p_at, A, a_at, val, c_from, c_at, c_owner, resident, side, factored, diagonal, n, m):
-    """Write the values of K; return the largest cost on its diagonal."""
+def _fill(K, P, p_at, A, a_at, val, c_from, c_at, c_owner, resident, place, side, factored, diagonal, n, m):
+    """Write the values of K; return the largest cost on its diagonal, and how many rows hold that do not stand in it."""
     K[:] = 0.0
     for e in range(p_at.shape[0]):
         K[p_at[e]] += P[e]
@@ -466,11 +468,17 @@ def _fill(K, P, p_at, A, a_at, val, c_from, c_at, c_owner, resident, side, facto
     for e in range(c_at.shape[0]):
         if side[c_owner[e]] != 0:
             K[c_at[e]] = val[c_from[e]]
-    return stiffest
+    long_rows = 0
+    for i in range(side.shape[0]):
+        if side[i] != 0 and place[i] < 0:
+            long_rows += 1
+    return stiffest, long_rows
 
 
 @numba.njit(cache=True)
-def _residual(x, y, mu, P, p_row, p_col, c, A, a_row, a_col, b, ptr, col, val, low, high, side, r1, r2, r3):
+def _residual(
+    x, y, mu, P, p_row, p_col, c, A, a_row, a_col, b, ptr, col, val, low, high, side, resident, factored, r1, r2, r3, rhs
+):
     """Write right minus left side of the optimality system; return the relative residuals of its rows and of its gradient."""
     n, largest, primal = x.shape[0], 1.0, 0.0
     for i in range(n):
@@ -499,9 +507,14 @@ def _residual(x, y, mu, P, p_row, p_col, c, A, a_row, a_col, b, ptr, col, val, l
             target = low[i] if side[i] == -1 else high[i]
             r3[i] = target - _dot(ptr, col, val, i, x)
             primal = max(primal, abs(r3[i]) / (1.0 + abs(target)))
-    dual = 0.0
+    dual, m = 0.0, b.shape[0]
     for i in range(n):
         dual = max(dual, abs(r1[i]))
+        rhs[i] = r1[i]
+    rhs[n : n + m] = r2
+    for k in range(resident.shape[0]):
+        row = resident[k]
+        rhs[n + m + k] = r3[row] if factored[row] != 0 and side[row] != 0 else 0.0
     return primal, dual / largest
 
 
@@ -509,16 +522,6 @@ def _residual(x, y, mu, P, p_row, p_col, c, A, a_row, a_col, b, ptr, col, val, l
 def _gap(r1, r2, r3, x, y, mu):
     """Return the duality gap of a point with the given residuals."""
     return abs((r1 * x).sum()) + abs((r2 * y).sum()) + abs((r3 * mu).sum())
-
-
-@numba.njit(cache=True)
-def _gather(r1, r2, r3, resident, factored, side, rhs):
-    n, m = r1.shape[0], r2.shape[0]
-    rhs[:n] = r1
-    rhs[n : n + m] = r2
-    for k in range(resident.shape[0]):
-        row = resident[k]
-        rhs[n + m + k] = r3[row] if factored[row] != 0 and side[row] != 0 else 0.0
 
 
 @numba.njit(cache=True)
@@ -549,9 +552,8 @@ def _border_product(border, ptr, col, val, place, T, S):
 
 @numba.njit(cache=True)
 def _with_border(z, T, S, border, ptr, col, val, r3, resident, place, factored, side, x, y, mu):
-    """Turn a solution of K alone into one of K with its border."""
+    """Turn a solution of K alone into one of K with its border, and add it to a point."""
     w, n, m = border.shape[0], x.shape[0], y.shape[0]
-    mu[:] = 0.0
     if w > 0:
         v = np.empty(w)
         for a in range(w):
@@ -562,13 +564,13 @@ def _with_border(z, T, S, border, ptr, col, val, r3, resident, place, factored, 
             for i in range(z.shape[0]):
                 z[i] -= v[a] * T[a, i]
             if border[a] >= 0:
-                mu[border[a]] = v[a]
-    x[:] = z[:n]
-    y[:] = z[n : n + m]
+                mu[border[a]] += v[a]
+    x += z[:n]
+    y += z[n : n + m]
     for k in range(resident.shape[0]):
         row = resident[k]
         if factored[row] != 0 and side[row] != 0:
-            mu[row] = z[n + m + k]
+            mu[row] += z[n + m + k]
 
 
 @numba.njit(cache=True)

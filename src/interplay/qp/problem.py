@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
+import numba
 import numpy as np
 from scipy import sparse
 
@@ -95,8 +96,10 @@ class Pattern:
         matrix = sparse.csc_matrix((np.ones(len(rows)), rows, indptr), shape=shape)
         data = matrix.data
 
-        def gather(values: np.ndarray) -> None:
-            np.take(values, source, out=data)
-            np.multiply(data, sign, out=data)
+        return matrix, lambda values: _gather(values, source, sign, data)
 
-        return matrix, gather
+
+@numba.njit(cache=True)
+def _gather(values, source, sign, out):
+    for e in range(source.shape[0]):
+        out[e] = sign[e] * values[source[e]]

@@ -28,7 +28,7 @@ class DirectWorld:
         """Take the scene and the step [s]."""
         self._model, self._dt = scene.model, dt
 
-    def advance(self, state: State, solution: Solution) -> State:
-        """Return the next state; user pushes are not carried over."""
+    def advance(self, state: State, solution: Solution, time: float) -> State:
+        """Return the state at the next time; user pushes are not carried over."""
         qpos, qvel = integrate(self._model, state.qpos, state.qvel, solution.qacc, self._dt)
-        return State(state.time + self._dt, qpos, qvel, np.zeros_like(qvel), solution.memory)
+        return State(time, qpos, qvel, np.zeros_like(qvel), solution.memory)
