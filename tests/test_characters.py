@@ -262,9 +262,9 @@ def damaged_numbers():
         for text in ("", "not a model", "<other/>", "<!DOCTYPE x [<!ENTITY a 'b'>]>" + model, "\x00\x01\x02"):
             yield text, suffix, "", ""
     yield MJCF.replace("</mujoco>", "<equality><weld body1='hips' body2='nobody'/></equality></mujoco>"), ".xml", "", ""
-    yield MJCF.replace("<geom name=\"trunk\"", "<geom type='mesh' mesh='nothing' name='trunk'"), ".xml", "", ""
+    yield MJCF.replace('<geom name="trunk"', "<geom type='mesh' mesh='nothing' name='trunk'"), ".xml", "", ""
     yield MJCF.replace("<worldbody>", "<asset><mesh name='m' file='gone.stl'/></asset><worldbody>"), ".xml", "", ""
-    yield MJCF.replace("<freejoint name=\"base\"/>", "<joint type='ball' name='b'/>"), ".xml", "", ""
+    yield MJCF.replace('<freejoint name="base"/>', "<joint type='ball' name='b'/>"), ".xml", "", ""
     yield URDF.replace('<box size="0.2 0.2 0.4"/>', '<mesh filename="package://nowhere/gone.stl"/>'), ".urdf", "", ""
     yield URDF.replace('<box size="0.2 0.2 0.4"/>', '<mesh filename="gone.stl"/>'), ".urdf", "", ""
 
@@ -289,7 +289,12 @@ BAD_SIDECARS = {
     "along: [1, 0, 0]": ("along: [0, 0, 0]", "along: x"),
     "axis: [1, 0, 0]": ("axis: [0, 0, 0]", "axis: [1]", "radius: -1", "half_length: 0"),
     "left_grip: {{body: l_foot": ("left_grip: {{body: nobody", "left_grip: {{body: l_foot, site: x", "left_grip: {{"),
-    "posture: {{l_hip: 0.1": ("posture: {{hip: 0.1", "posture: {{l_hip: 3", "posture: {{l_hip: .nan", "posture: {{l_hip: a"),
+    "posture: {{l_hip: 0.1": (
+        "posture: {{hip: 0.1",
+        "posture: {{l_hip: 3",
+        "posture: {{l_hip: .nan",
+        "posture: {{l_hip: a",
+    ),
     "limits: {{l_hip": ("limits: {{nothing", "limits: {{l_hip: 3, r_hip"),
     "torque: 50": ("torque: -1", "torque: 0", "torque: .inf", "torque: x", "range: [1, 0]", "range: [1]"),
     "velocity: 5": ("velocity: -1", "velocity: .nan", "speed: 5"),

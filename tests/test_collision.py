@@ -197,3 +197,34 @@ def test_joints_never_leave_their_range(dt):
         assert (q >= limits.low - 1e-6).all()
         assert (q <= limits.high + 1e-6).all()
         assert (np.abs(sim.state.qvel) <= limits.speed + 1e-6).all()
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_broad_phase_leaves_out_nothing_near(seed):
+    """In random configurations, every pair within its distance is a candidate; far ones mostly are not."""
+    scene = (
+        ip.Scene()
+        .add(ip.Humanoid(), "a")
+        .add(ip.Humanoid(1.6), "b", pos=(0.5, 0.1))
+        .add(ip.Box(), "box", pos=(0.3, 0.5))
+    )
+    sim = ip.Simulation(scene)
+    sim.collisions.add("a", "b", influence=0.1, security=0.01)
+    for name in ("a", "b"):
+        sim.collisions.add("box", name, influence=0.1, security=0.01)
+        sim.collisions.add("ground", f"{name}/left_hand", influence=0.1, security=0.01)
+    m, rng = scene.model, np.random.default_rng(seed)
+    q = scene.qpos
+    mujoco.mj_integratePos(m, q, rng.normal(0, 0.4, m.nv), 1.0)
+    terms = sim.controller.terms
+    terms.update(q, np.zeros(m.nv))
+    rows = CollisionRows(terms, sim.collisions.pairs)
+    rows.update(terms, 0.005, ActivePairs.none(), ())
+    chosen = set(rows.near(terms, 0.005).tolist())
+    fromto, near = np.zeros(6), set()
+    for k, p in enumerate(sim.collisions.pairs):
+        if mujoco.mj_geomDistance(m, terms.data, p.geom1, p.geom2, 1.0, fromto) < p.influence:
+            near.add(k)
+    assert near <= chosen
+    assert near
+    assert len(chosen) < 0.5 * len(sim.collisions.pairs)

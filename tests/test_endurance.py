@@ -1,5 +1,7 @@
 """Long runs (make test-slow): nothing relaxes, nothing grows, nothing drifts."""
 
+import resource
+
 import numpy as np
 import pytest
 
@@ -39,10 +41,27 @@ def test_a_million_steps_of_stand():
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("name", "dt"), [("stand", 0.005), ("box", 0.005), ("door", 0.005), ("stand", 0.033), ("box", 0.033)]
+    ("name", "dt"),
+    [
+        ("stand", 0.005),
+        ("box", 0.005),
+        ("door", 0.005),
+        ("valve", 0.005),
+        ("lever", 0.005),
+        ("ring", 0.005),
+        ("stand", 0.033),
+        ("box", 0.033),
+    ],
 )
 def test_a_minute_of_every_scenario(name, dt, tmp_path):
-    targets = {"stand": "com,0.05,-0.05,0.8", "box": "box,0.4,0.1,1.2,0.98,0.1,0.1,0.1", "door": "door,0.5"}[name]
+    targets = {
+        "stand": "com,0.05,-0.05,0.8",
+        "box": "box,0.4,0.1,1.2,0.98,0.1,0.1,0.1",
+        "door": "door,0.5",
+        "valve": "valve,-2.0",
+        "lever": "lever,-0.4",
+        "ring": "com,0.05,-0.05,0.9",
+    }[name]
     (tmp_path / "targets.csv").write_text(f"time,control,values\n30,{targets}\n")
     report = run(name, tmp_path / "run", dt=dt, seconds=60, targets=tmp_path / "targets.csv")
     export(tmp_path / "run", tmp_path / "run" / "run.npz")
@@ -59,3 +78,15 @@ def test_a_minute_of_every_scenario(name, dt, tmp_path):
     assert eom < 1e-6
     assert third < 1e-8
     assert report["certificate"]["penetration_mm"] < 1.0
+
+
+@pytest.mark.slow
+def test_a_minute_of_two_dozen(tmp_path):
+    """Ring(24): nothing relaxes, no safeguard, and the process stays small."""
+    report = run("ring", tmp_path, seconds=60, parameters={"n": 24, "turns": 14})
+    c, peak = report["certificate"], resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
+    print(f"\nring of 24: {c}, {peak:.0f} MB")
+    assert report["fallbacks"] == 0
+    assert c["eom_residual"] < 1e-6
+    assert c["third_law_residual"] < 1e-8
+    assert c["contact_drift_mm"] < 0.5

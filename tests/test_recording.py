@@ -256,3 +256,26 @@ def test_live_input_is_recorded_as_a_targets_file(tmp_path):
     assert [row.split(",")[0] for row in rows] == ["time", "0.3", "1"]
     run("stand", tmp_path / "b", seconds=2.0, targets=tmp_path / "out.csv")
     assert_allclose(Recording(tmp_path / "b")["qpos"], Recording(tmp_path / "a")["qpos"], atol=1e-7)
+
+
+def test_three_characters_take_less_than_ten_megabytes_a_minute(tmp_path):
+    run("ring", tmp_path, seconds=6.0)
+    assert (tmp_path / "recording").stat().st_size * 10 < 10e6
+
+
+def test_states_that_no_integration_predicts_are_kept_exactly(tmp_path):
+    """The record holds what was, not what its accelerations would have made: a state that jumps is read back to the bit."""
+    scene = ip.Scene().add(ip.Box(), "box", pos=(0, 0, 1))
+    sim = ip.Simulation(scene)
+    scene.save(tmp_path / "scene.xml")
+    recorder = Recorder(tmp_path / "recording", sim, {"scenario": "jump", "dt": 0.005, "parameters": {}})
+    states = []
+    sim.observers += [recorder, lambda state, solution, seconds: states.append(state.qpos)]
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        sim.step()
+        q = sim.state.qpos.copy()
+        q[:3] += rng.normal(0, 0.3, 3)
+        sim._state = sim.state.with_(qpos=q)
+    recorder.close()
+    assert_array_equal(Recording(tmp_path)["qpos"], np.array(states))

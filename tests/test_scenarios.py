@@ -12,7 +12,7 @@ NAMES = sorted(registry())
 
 
 def test_registry_has_what_was_promised():
-    assert {"stand", "box", "door"} <= set(NAMES)
+    assert {"stand", "box", "door", "valve", "lever", "ring", "push_two_bodies"} <= set(NAMES)
     for name, scenario in registry().items():
         assert scenario.name == name
         assert scenario.summary
@@ -57,15 +57,17 @@ def test_controls_answer_to_a_targets_file(name, tmp_path):
 
     while not sim.machine.phase or not sim.machine.phase.interactive:
         sim.step()
+        assert not sim.machine.failure
     begin = sim.time
-    someone = next(name for name in sim.scene.names if sim.scene.kind(name) == "character")
-    height = sim.com(someone)[0][2]
+    cast = [name for name in sim.scene.names if sim.scene.kind(name) == "character"]
+    heights = [sim.com(name)[0][2] for name in cast]
     sim.targets = [t._replace(time=t.time + begin) for t in read_targets(tmp_path / "targets.csv", sim.controls)]
     fallbacks = 0
     while sim.time < begin + 11.0:
         fallbacks += sim.step().fallback
     assert np.isfinite(sim.state.qpos).all()
-    assert abs(sim.com(someone)[0][2] - height) < 0.3 * height
+    for name, height in zip(cast, heights, strict=True):
+        assert abs(sim.com(name)[0][2] - height) < 0.3 * height
     followed = sim.machine.entries[-1].objectives[0]
     assert np.linalg.norm(followed.error(sim.terms, sim.time)[:3]) < 0.05
     assert fallbacks == 0
@@ -93,3 +95,35 @@ def test_seconds_cut_short_and_hold_the_last_phase(tmp_path):
     long = run("stand", tmp_path / "long", seconds=14.0)
     assert (long["finished"], long["steps"]) == (True, 2800)
     assert long["states_visited"][-1] == "follow"
+
+
+def test_only_the_integrated_program_pushes_the_load_to_its_goal():
+    """Appendix B: alone it under-actuates, after a kinematic plan it never touches, enforced it exceeds the thruster."""
+    scenario = registry()["push_two_bodies"]()
+    found = scenario.summary_of(scenario.strategies())
+    assert found["integrated"]["final_error_m"] < 0.001
+    assert found["integrated"]["thrust_over_limit"] <= 1 + 1e-6
+    assert found["integrated"]["largest_gap_m"] < 1e-6
+    # At rest the cart alone lacks the load's weight: k m₁ e = m₂ g sin(slope).
+    p = scenario.p
+    expected = p.load * 9.81 * np.sin(p.slope) / (20.0 * p.cart)
+    assert found["independent"]["final_error_m"] == pytest.approx(expected, rel=0.05)
+    assert found["kinematic"]["largest_gap_m"] > 0.05
+    assert found["kinematic"]["thrust_over_limit"] == pytest.approx(1.0, abs=1e-3)
+    assert found["enforced"]["thrust_over_limit"] > 2
+
+
+@pytest.mark.parametrize(("n", "hands"), [(1, 0), (2, 1), (3, 3), (5, 5)])
+def test_a_ring_is_closed_from_three(n, hands):
+    """One objective for all: the common centre of mass follows it, and every member moves."""
+    ring = registry()["ring"]({"n": n})
+    sim = ring.simulation()
+    assert sum(c.kind == "grasp" for c in sim.contacts) == hands
+    assert len(sim.objectives) == 1
+    start = [sim.com(f"c{k}")[0] for k in range(n)]
+    for _ in range(600):
+        assert not sim.step().fallback
+    shared = sim.machine.objectives[0]
+    assert np.linalg.norm(shared.error(sim.terms, sim.time)) < 0.01
+    moved = [np.linalg.norm(sim.com(f"c{k}")[0] - start[k]) for k in range(n)]
+    assert min(moved) > 0.02

@@ -144,6 +144,13 @@ class CollisionRows:
             joined = bodies_in_contact(contacts)
             self._skip = np.array([frozenset((p.body1, p.body2)) in joined for p in self.pairs], bool)
             self._touching = contacts
+        near = self.near(terms, dt)
+        if not len(near):
+            return PairRows.none(), ActivePairs.none()
+        return self._measure(terms, dt, active, near, self._margin[: len(near)])
+
+    def near(self, terms: Kinematics, dt: float) -> np.ndarray:
+        """Return the pairs that the broad phase leaves: near each other, or soon at their speed."""
         count = near_pairs(
             terms.geom_xpos,
             terms.geom_xmat,
@@ -160,9 +167,7 @@ class CollisionRows:
             self._margin,
             self._candidates,
         )
-        if not count:
-            return PairRows.none(), ActivePairs.none()
-        return self._measure(terms, dt, active, self._candidates[:count], self._margin[:count])
+        return self._candidates[:count]
 
     def _measure(
         self, terms: Kinematics, dt: float, active: ActivePairs, near: np.ndarray, margin: np.ndarray

@@ -129,13 +129,16 @@ class Valve(_Mechanism):
 
 
 class Lever(_Mechanism):
-    """A lever that swings about y, with a spring-damper at its hinge and a bulky end above the grip."""
+    """A lever that swings about y, with a spring-damper at its hinge and a bulky end above the grip.
+
+    It falls over where the spring is weaker than the weight of its end (17 N·m/rad by default).
+    """
 
     def __init__(
         self,
         length: float = 0.7,
         mass: float = 3.0,
-        stiffness: float = 12.0,
+        stiffness: float = 40.0,
         damping: float = 3.0,
         height: float = 0.55,
     ):

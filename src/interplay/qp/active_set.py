@@ -477,7 +477,29 @@ def _fill(K, P, p_at, A, a_at, val, c_from, c_at, c_owner, resident, place, side
 
 @numba.njit(cache=True)
 def _residual(
-    x, y, mu, P, p_row, p_col, c, A, a_row, a_col, b, ptr, col, val, low, high, side, resident, factored, r1, r2, r3, rhs
+    x,
+    y,
+    mu,
+    P,
+    p_row,
+    p_col,
+    c,
+    A,
+    a_row,
+    a_col,
+    b,
+    ptr,
+    col,
+    val,
+    low,
+    high,
+    side,
+    resident,
+    factored,
+    r1,
+    r2,
+    r3,
+    rhs,
 ):
     """Write right minus left side of the optimality system; return the relative residuals of its rows and of its gradient."""
     n, largest, primal = x.shape[0], 1.0, 0.0

@@ -25,7 +25,7 @@ class Lever(base.Scenario):
     class Parameters(base.Parameters):
         """Lever and movement."""
 
-        stiffness: float = Field(12.0, ge=0, le=60, description="spring of the lever [N·m/rad]")
+        stiffness: float = Field(40.0, ge=22, le=80, description="spring of the lever [N·m/rad]")
         damping: float = Field(3.0, ge=0, le=30, description="damper of the lever [N·m·s/rad]")
         pull: float = Field(0.45, ge=0.1, le=0.5, description="how far it is pulled [rad]")
         push: float = Field(0.4, ge=0.1, le=0.5, description="how far it is pushed [rad]")
@@ -60,7 +60,7 @@ class Lever(base.Scenario):
         )
 
         def balance(sim: ip.Simulation) -> Sequence[ip.Objective]:
-            return [ip.Com("alice", reference=centre, axes="xy", weight=100.0), ip.Com("alice", axes="z", weight=2.0)]
+            return [ip.Com("alice", reference=centre, axes="xy", weight=60.0), ip.Com("alice", axes="z", weight=2.0)]
 
         def lever(goal: Any, seconds: float = 1.0) -> Callable[[ip.Simulation], Sequence[ip.Objective]]:
             def objectives(sim: ip.Simulation) -> Sequence[ip.Objective]:
