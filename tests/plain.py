@@ -3,6 +3,18 @@
 import mujoco
 import numpy as np
 
+RUNS = [
+    ("stand", 0.005),
+    ("box", 0.005),
+    ("door", 0.005),
+    ("valve", 0.005),
+    ("lever", 0.005),
+    ("ring", 0.005),
+    ("stand", 0.033),
+    ("box", 0.033),
+]
+"""Scenarios and control steps [s] whose physics is checked."""
+
 
 class Run:
     def __init__(self, folder):

@@ -152,14 +152,17 @@ MJCF = """<mujoco model="biped"><compiler angle="radian"/>
 <inertial pos="0 0 0" mass="1" diaginertia="0.01 0.01 0.01"/><geom name="r_shoe" type="box" size="0.1 0.05 0.03"/></body></body>
 </body></worldbody></mujoco>"""
 
-URDF = """<robot name="biped"><link name="hips"><inertial><mass value="20"/><inertia ixx="0.4" ixy="0" ixz="0" iyy="0.5" iyz="0" izz="0.6"/></inertial>
+URDF = """<robot name="biped"><link name="hips">
+<inertial><mass value="20"/><inertia ixx="0.4" ixy="0" ixz="0" iyy="0.5" iyz="0" izz="0.6"/></inertial>
 <collision><geometry><box size="0.2 0.2 0.4"/></geometry></collision></link>
 <link name="l_foot"><inertial><origin xyz="0 0 -0.4"/><mass value="5"/><inertia ixx="0.2" ixy="0" ixz="0" iyy="0.2" iyz="0" izz="0.1"/></inertial>
 <collision><origin xyz="0 0 -0.9"/><geometry><box size="0.2 0.1 0.06"/></geometry></collision></link>
 <link name="r_foot"><inertial><origin xyz="0 0 -0.4"/><mass value="5"/><inertia ixx="0.2" ixy="0" ixz="0" iyy="0.2" iyz="0" izz="0.1"/></inertial>
 <collision><origin xyz="0 0 -0.9"/><geometry><box size="0.2 0.1 0.06"/></geometry></collision></link>
-<joint name="l_hip" type="revolute"><origin xyz="0 0.1 0"/><parent link="hips"/><child link="l_foot"/><axis xyz="0 1 0"/><limit effort="80" lower="-1" upper="1" velocity="5"/></joint>
-<joint name="r_hip" type="revolute"><origin xyz="0 -0.1 0"/><parent link="hips"/><child link="r_foot"/><axis xyz="0 1 0"/><limit effort="80" lower="-1" upper="1" velocity="5"/></joint>
+<joint name="l_hip" type="revolute"><origin xyz="0 0.1 0"/><parent link="hips"/><child link="l_foot"/><axis xyz="0 1 0"/>
+<limit effort="80" lower="-1" upper="1" velocity="5"/></joint>
+<joint name="r_hip" type="revolute"><origin xyz="0 -0.1 0"/><parent link="hips"/><child link="r_foot"/><axis xyz="0 1 0"/>
+<limit effort="80" lower="-1" upper="1" velocity="5"/></joint>
 </robot>"""
 
 SIDECAR = """model: {file}

@@ -7,6 +7,8 @@ import sys
 import pytest
 from PIL import Image
 
+import interplay as ip
+
 
 def interplay(*arguments, **options):
     return subprocess.run(
@@ -92,6 +94,9 @@ def test_list_shows_scenarios_parameters_and_controls():
         (("export", "nowhere", "x.gif"), ".png"),
         (("bench", "dor"), "door"),
         (("bench", "door", "--steps", "1"), "steps"),
+        (("bench", "ring:n"), "key=value"),
+        (("run", "stand", "--out", "x", "--character", "gone.yaml"), "gone.yaml"),
+        (("sidecar", "gone.xml"), "gone.xml"),
         (("dance",), "dance"),
     ],
 )
@@ -114,15 +119,37 @@ def test_a_run_that_fails_ends_with_1(tmp_path):
 
 
 def test_help_helps():
-    for command in ((), ("run",), ("export",), ("bench",)):
+    for command in ((), ("run",), ("export",), ("sidecar",), ("bench",)):
         done = interplay(*command, "--help")
         assert done.returncode == 0
         assert len(done.stdout) > 200
 
 
-def test_bench_writes_table_and_figure(tmp_path):
-    done = interplay("bench", "stand", "--steps", "60", "--out", tmp_path, "--solver", "piqp", "--solver", "proxqp")
+def test_bench_writes_tables_and_figures(tmp_path):
+    options = ("--steps", "60", "--problems", "60", "--solver", "active_set", "--solver", "daqp", "--out", tmp_path)
+    done = interplay("bench", "stand", "ring:n=1", "ring:n=2", *options)
     assert done.returncode == 0, done.stderr
-    entry = json.loads((tmp_path / "bench.json").read_text())[0]
-    assert entry["solvers"].keys() == {"piqp", "proxqp"}
-    assert Image.open(tmp_path / "bench.png").size[0] > 500
+    entries = json.loads((tmp_path / "bench.json").read_text())
+    assert [e["case"] for e in entries] == ["stand", "ring:n=1", "ring:n=2"]
+    for entry in entries:
+        assert entry["solvers"].keys() == {"active_set", "daqp"}
+        assert entry["solvers"]["daqp"]["failures"] == 0
+        assert entry["agreement"]["qacc"] < 1e-3
+        assert entry["agreement"]["safeguards"] == 0
+    for figure in ("bench.png", "scaling.png"):
+        assert Image.open(tmp_path / figure).size[0] > 500
+    assert "whole control step" in (tmp_path / "bench.md").read_text()
+
+
+def test_sidecar_writes_a_first_sidecar_once(tmp_path):
+    scene = ip.Scene(ground=False).add(ip.Humanoid(), "x")
+    file = scene.save(tmp_path / "body.xml")
+    done = interplay("sidecar", file)
+    assert done.returncode == 0, done.stderr
+    text = (tmp_path / "body.yaml").read_text()
+    assert "# guess" in text
+    assert "left_sole" in text
+    again = interplay("sidecar", file)
+    assert again.returncode == 2
+    assert "--force" in again.stderr
+    assert interplay("sidecar", file, "--force", "--root", "x/pelvis").returncode == 0

@@ -40,19 +40,7 @@ def test_a_million_steps_of_stand():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("name", "dt"),
-    [
-        ("stand", 0.005),
-        ("box", 0.005),
-        ("door", 0.005),
-        ("valve", 0.005),
-        ("lever", 0.005),
-        ("ring", 0.005),
-        ("stand", 0.033),
-        ("box", 0.033),
-    ],
-)
+@pytest.mark.parametrize(("name", "dt"), plain.RUNS)
 def test_a_minute_of_every_scenario(name, dt, tmp_path):
     targets = {
         "stand": "com,0.05,-0.05,0.8",

@@ -7,19 +7,8 @@ from numpy.testing import assert_allclose
 
 import plain
 
-RUNS = [
-    ("stand", 0.005),
-    ("box", 0.005),
-    ("door", 0.005),
-    ("valve", 0.005),
-    ("lever", 0.005),
-    ("ring", 0.005),
-    ("stand", 0.033),
-    ("box", 0.033),
-]
 
-
-@pytest.fixture(params=RUNS, ids=lambda r: f"{r[0]}-{round(1000 * r[1])}ms")
+@pytest.fixture(params=plain.RUNS, ids=lambda r: f"{r[0]}-{round(1000 * r[1])}ms")
 def run(request, finished):
     return plain.Run(finished(*request.param))
 

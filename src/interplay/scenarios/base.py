@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -12,12 +12,21 @@ import pydantic
 from interplay.errors import InputError, unknown_name
 from interplay.models.base import Model
 from interplay.models.humanoid import Humanoid
+from interplay.motion.controls import Control
 from interplay.objectives.base import Objective
+from interplay.objectives.com import Com
 from interplay.objectives.gaze import Gaze
+from interplay.objectives.joint import JointAngle
+from interplay.objectives.momentum import AngularMomentum
 from interplay.objectives.pose import Orientation
+from interplay.objectives.posture import Posture
+from interplay.objectives.reference import MinimumJerk
 from interplay.qp import solvers
-from interplay.scene.scene import Scene
+from interplay.scene.scene import GROUND, Scene
 from interplay.simulation import Simulation
+
+Objectives = Callable[[Simulation], Sequence[Objective]]
+"""Objectives that a phase makes when it is entered."""
 
 
 class Parameters(pydantic.BaseModel):
@@ -125,15 +134,38 @@ def parts(sim: Simulation, model: str, *names: str) -> list[str]:
     return [f"{model}/{name}" for name in names if f"{model}/{name}" in bodies]
 
 
-def joint_value(sim: Simulation, joint: str) -> float:
-    """Return the present value [rad, m] of a joint."""
-    return float(sim.state.qpos[sim.scene.model.jnt_qposadr[sim.scene.joint(joint)]])
+def at_work(sim: Simulation, model: str, watched: str) -> Objectives:
+    """Let a character stand and work: feet on the ground, a posture, an upright trunk, eyes on what it does.
 
-
-def carriage(sim: Simulation, model: str, watched: str) -> list[Objective]:
-    """Return what keeps a working character upright and looking at what it does, as far as its body has the parts."""
-    out: list[Objective] = [Orientation(body, weight=1.0) for body in parts(sim, model, "pelvis")]
+    Returns the objectives that keep its balance, to be made by every phase.
+    """
+    soles = [f"{model}/{side}_sole" for side in ("left", "right")]
+    for sole in soles:
+        sim.contacts.add(sole, GROUND, friction=1.0)
+    sim.objectives += [
+        Posture(model, weight=0.2),
+        AngularMomentum(model, weight=0.005),
+        *(Orientation(body, weight=1.0) for body in parts(sim, model, "pelvis")),
+    ]
     if isinstance(sim.scene.placed(model), Humanoid):
-        return [*out, Gaze(f"{model}/head", watched, axis=(0.97, 0, -0.25), weight=1.0)]
-    # Of other bodies we do not know where the eyes look from, and whether the trunk bends as ours does.
-    return [*out, *(Orientation(body, weight=5.0) for body in parts(sim, model, "chest"))]
+        sim.objectives += [Gaze(f"{model}/head", watched, axis=(0.97, 0, -0.25), weight=1.0)]
+    else:  # of other bodies we do not know where the eyes look from, and whether the trunk bends as ours does
+        sim.objectives += [Orientation(body, weight=5.0) for body in parts(sim, model, "chest")]
+    centre = support_centre(sim, soles)
+    return lambda sim: [Com(model, reference=centre, axes="xy", weight=60.0), Com(model, axes="z", weight=2.0)]
+
+
+def drive(
+    goals: Mapping[str, float | Control], seconds: float, extra: Objectives, max_speed: float = 1.0
+) -> Objectives:
+    """Return objectives that move passive joints from where they are to their goals, or let them follow live controls."""
+
+    def objectives(sim: Simulation) -> list[Objective]:
+        m, out = sim.scene.model, []
+        for joint, goal in goals.items():
+            now = float(sim.state.qpos[m.jnt_qposadr[sim.scene.joint(joint)]])
+            reference = goal if isinstance(goal, Control) else MinimumJerk(now, goal, sim.time, seconds)
+            out.append(JointAngle(joint, reference, weight=60.0, stiffness=40.0, max_speed=max_speed))
+        return [*out, *extra(sim)]
+
+    return objectives

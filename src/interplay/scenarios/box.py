@@ -60,8 +60,9 @@ class Box(base.Scenario):
             ip.Posture("alice", weight=0.3),
             ip.AngularMomentum("alice", weight=0.005),
             *(ip.Orientation(body, weight=1.0) for body in base.parts(sim, "alice", "chest")),
-            *base.carriage(sim, "alice", "box"),
         ]
+        if self.character is None:
+            sim.objectives += [ip.Gaze("alice/head", "box", axis=(0.96, 0, -0.28), weight=1.0)]
         limbs = ("chest", "pelvis", "head", "left_thigh", "right_thigh", "left_shank", "right_shank")
         for part in base.parts(sim, "alice", *limbs):
             sim.collisions.add("box", part, influence=0.08, security=0.02)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from pydantic import Field
@@ -49,52 +48,30 @@ class Door(base.Scenario):
 
     def start(self, sim: ip.Simulation) -> None:
         """Feet on the ground; reach, grasp, turn, open, close, turn back, let go, and again for the user."""
-        for side in ("left", "right"):
-            sim.contacts.add(f"alice/{side}_sole", ip.GROUND, friction=1.0)
-        sim.objectives += [
-            ip.Posture("alice", weight=0.2),
-            ip.Posture("door", weight=1e-3, stiffness=4.0),
-            ip.AngularMomentum("alice", weight=0.005),
-            *base.carriage(sim, "alice", _KNOB),
-        ]
+        balance = base.at_work(sim, "alice", _KNOB)
+        sim.objectives += [ip.Posture("door", weight=1e-3, stiffness=4.0)]
         legs = [f"{side}_{part}" for part in ("thigh", "shank", "foot") for side in ("left", "right")]
         for part in base.parts(sim, "alice", "chest", "pelvis", "head", "left_hand", "left_forearm", *legs):
             sim.collisions.add("door/panel", part, influence=0.08, security=0.02)
         for part in base.parts(sim, "alice", "right_forearm"):
             sim.collisions.add("door/panel", part, influence=0.05, security=0.01)
             sim.collisions.add("door/right_post", part, influence=0.05, security=0.01)
-        centre = base.support_centre(sim, ("alice/left_sole", "alice/right_sole"))
         angle = sim.add_control(
             ip.Control(
                 "door", "scalar", [0.0], [0.0], [0.8], max_speed=0.5, unit="rad", help="opening angle of the door"
             )
         )
 
-        def balance() -> Sequence[ip.Objective]:
-            return [ip.Com("alice", reference=centre, axes="xy", weight=100.0), ip.Com("alice", axes="z", weight=2.0)]
-
-        def door(hinge: Any, knob: Any, seconds: float) -> Any:
-            """Move both joints of the door from where they are."""
-
-            def objectives(sim: ip.Simulation) -> Sequence[ip.Objective]:
-                out = []
-                for joint, goal in (("door/hinge", hinge), ("door/knob", knob)):
-                    now = base.joint_value(sim, joint)
-                    reference = goal if isinstance(goal, ip.Control) else ip.MinimumJerk(now, goal, sim.time, seconds)
-                    out.append(ip.JointAngle(joint, reference, weight=60.0, stiffness=40.0))
-                return [*out, *balance()]
-
-            return objectives
+        def door(hinge: float | ip.Control, knob: float, seconds: float) -> base.Objectives:
+            return base.drive({"door/hinge": hinge, "door/knob": knob}, seconds, balance)
 
         turned = -self.p.knob
         away = [self.scale(1.70) * v for v in (-0.42, -0.5, 0.95)]
         grasp = {"grip_force": 300.0}
         sim.machine = ip.Machine(
             [
-                ip.blocks.reach(
-                    "reach", _HAND, _KNOB, seconds=1.6, extra=lambda sim: balance(), gap=0.008, weight=60.0
-                ),
-                ip.Phase("grasp", lambda sim: balance(), make=[(_HAND, _KNOB, grasp)], seconds=0.5),
+                ip.blocks.reach("reach", _HAND, _KNOB, seconds=1.6, extra=balance, gap=0.008, weight=60.0),
+                ip.Phase("grasp", balance, make=[(_HAND, _KNOB, grasp)], seconds=0.5),
                 ip.Phase(
                     "turn the handle",
                     door(0.0, turned, 0.9),
@@ -113,11 +90,9 @@ class Door(base.Scenario):
                 ),
                 ip.Phase("handle up", door(0.0, 0.0, 0.8), seconds=1.0),
                 ip.blocks.remove_contact("let go", _HAND, force=2.0, extra=door(0.0, 0.0, 0.5)),
-                ip.blocks.reach("draw the hand back", _HAND, away, seconds=1.2, extra=lambda sim: balance()),
-                ip.blocks.reach(
-                    "reach again", _HAND, _KNOB, seconds=1.4, extra=lambda sim: balance(), gap=0.008, weight=60.0
-                ),
-                ip.Phase("grasp again", lambda sim: balance(), make=[(_HAND, _KNOB, grasp)], seconds=0.5),
+                ip.blocks.reach("draw the hand back", _HAND, away, seconds=1.2, extra=balance),
+                ip.blocks.reach("reach again", _HAND, _KNOB, seconds=1.4, extra=balance, gap=0.008, weight=60.0),
+                ip.Phase("grasp again", balance, make=[(_HAND, _KNOB, grasp)], seconds=0.5),
                 ip.Phase("turn again", door(0.0, turned, 0.9), seconds=1.0),
                 ip.Phase("follow", door(angle, turned, 1.0), interactive=True, timeout=None),
             ]

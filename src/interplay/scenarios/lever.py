@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from pydantic import Field
@@ -42,35 +42,20 @@ class Lever(base.Scenario):
 
     def start(self, sim: ip.Simulation) -> None:
         """Feet on the ground; reach, grasp, pull, push, let go, and again for the user."""
-        for side in ("left", "right"):
-            sim.contacts.add(f"alice/{side}_sole", ip.GROUND, friction=1.0)
-        sim.objectives += [
-            ip.Posture("alice", weight=0.2),
-            ip.AngularMomentum("alice", weight=0.005),
-            *base.carriage(sim, "alice", "lever/right_grip"),
-        ]
+        balance = base.at_work(sim, "alice", "lever/right_grip")
         limbs = ("head", "chest", "pelvis", *(f"{s}_{p}" for s in ("left", "right") for p in ("forearm", "upper_arm")))
         for limb in base.parts(sim, "alice", *limbs):
             sim.collisions.add("lever/bulk", limb, influence=0.10, security=0.03)
         for limb in base.parts(sim, "alice", "pelvis", "left_thigh", "right_thigh", "left_shank", "right_shank"):
             sim.collisions.add("lever/post", limb, influence=0.06, security=0.015)
-        centre = base.support_centre(sim, ("alice/left_sole", "alice/right_sole"))
         angle = sim.add_control(
             ip.Control("lever", "scalar", [0.0], [-0.5], [0.5], max_speed=0.6, unit="rad", help="angle of the lever")
         )
 
-        def balance(sim: ip.Simulation) -> Sequence[ip.Objective]:
-            return [ip.Com("alice", reference=centre, axes="xy", weight=60.0), ip.Com("alice", axes="z", weight=2.0)]
+        def lever(goal: float | ip.Control, seconds: float = 1.0) -> base.Objectives:
+            return base.drive({"lever/hinge": goal}, seconds, balance)
 
-        def lever(goal: Any, seconds: float = 1.0) -> Callable[[ip.Simulation], Sequence[ip.Objective]]:
-            def objectives(sim: ip.Simulation) -> Sequence[ip.Objective]:
-                now = base.joint_value(sim, "lever/hinge")
-                reference = goal if isinstance(goal, ip.Control) else ip.MinimumJerk(now, goal, sim.time, seconds)
-                return [ip.JointAngle("lever/hinge", reference, weight=60.0, stiffness=40.0), *balance(sim)]
-
-            return objectives
-
-        def hands(stand_back: bool) -> Callable[[ip.Simulation], Sequence[ip.Objective]]:
+        def hands(stand_back: bool) -> base.Objectives:
             """Bring both hands to the cross bar, or back before the chest."""
 
             def objectives(sim: ip.Simulation) -> Sequence[ip.Objective]:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from pydantic import Field
@@ -39,35 +38,17 @@ class Valve(base.Scenario):
 
     def start(self, sim: ip.Simulation) -> None:
         """Feet on the ground; reach, grasp, turn there and back, let go, and again for the user."""
-        for side in ("left", "right"):
-            sim.contacts.add(f"alice/{side}_sole", ip.GROUND, friction=1.0)
-        sim.objectives += [
-            ip.Posture("alice", weight=0.2),
-            ip.AngularMomentum("alice", weight=0.005),
-            *base.carriage(sim, "alice", "valve/wheel"),
-        ]
+        balance = base.at_work(sim, "alice", "valve/wheel")
         for part in ("disc", "post"):
             limbs = ("chest", "pelvis", "head", "left_hand", "left_thigh", "right_thigh", "right_forearm")
             for limb in base.parts(sim, "alice", *limbs):
                 sim.collisions.add(f"valve/{part}", limb, influence=0.06, security=0.015)
-        centre = base.support_centre(sim, ("alice/left_sole", "alice/right_sole"))
         angle = sim.add_control(
             ip.Control("valve", "scalar", [0.0], [-6.3], [6.3], max_speed=1.5, unit="rad", help="angle of the wheel")
         )
 
-        def balance(sim: ip.Simulation) -> Sequence[ip.Objective]:
-            return [ip.Com("alice", reference=centre, axes="xy", weight=100.0), ip.Com("alice", axes="z", weight=2.0)]
-
-        def wheel(goal: Any, seconds: float = 1.0) -> Callable[[ip.Simulation], Sequence[ip.Objective]]:
-            def objectives(sim: ip.Simulation) -> Sequence[ip.Objective]:
-                now = base.joint_value(sim, "valve/wheel")
-                reference = goal if isinstance(goal, ip.Control) else ip.MinimumJerk(now, goal, sim.time, seconds)
-                return [
-                    ip.JointAngle("valve/wheel", reference, weight=60.0, stiffness=40.0, max_speed=3.0),
-                    *balance(sim),
-                ]
-
-            return objectives
+        def wheel(goal: float | ip.Control, seconds: float = 1.0) -> base.Objectives:
+            return base.drive({"valve/wheel": goal}, seconds, balance, max_speed=3.0)
 
         turn, seconds = self.p.turn, 0.9 + 0.55 * self.p.turn
         grasp = [(_HAND, _HANDLE, {"grip_force": 300.0})]
