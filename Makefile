@@ -43,7 +43,7 @@ types: $(VENV)/ready
 	$(BIN)/pyright
 
 test: setup lint types
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 test-slow: setup
 	$(BIN)/python -m pytest -m slow -v

@@ -47,15 +47,14 @@ class Stand(base.Scenario):
         sim.objectives += [ip.Posture("alice", weight=0.3)]
         home, _ = sim.com("alice")
         home[:2] = base.support_centre(sim, soles)
-        axes = "xyz"
-        if all(points):  # nothing to press with: momentum keeps her up, and forward she cannot be moved
+        axes, size = "xyz", self.scale(self.p.height)
+        if all(points):  # nothing to press with: momentum keeps her up; forward she cannot be moved, and other ways less
             sim.objectives += [ip.LineBalance("alice", *soles)]
-            axes = "yz"
+            axes, size = "yz", 0.5 * size
         else:
             sim.objectives += [ip.AngularMomentum("alice")]
             sim.objectives += [ip.Orientation(body, weight=5.0) for body in base.parts(sim, "alice", "chest")]
             sim.objectives += [ip.Orientation(body, weight=1.0) for body in base.parts(sim, "alice", "head")]
-        size = self.scale(self.p.height)
         chosen = ["xyz".index(a) for a in axes]
         control = sim.add_control(
             ip.Control(
