@@ -184,3 +184,35 @@ def test_long_rows_come_and_go(seed):
     for scale in (0.1, 1.0, 10.0, 1.0, 0.0):
         qp = make(np.eye(n), scale * rng.normal(size=n) - x, G=G, low=G @ x - 0.01, high=G @ x + 1.0, pattern=key)
         check_optimal(qp, solver.solve(qp))
+
+
+def test_many_long_rows_are_kept_from_problem_to_problem():
+    """Each of 40 long rows holds; the next problem starts with all of them."""
+    rng = np.random.default_rng(7)
+    n = 60
+    G = np.linalg.qr(rng.normal(size=(n, n)))[0][:40]
+    key, solver = object(), alone()
+    changes = []
+    for _ in range(4):
+        qp = make(np.eye(n), np.zeros(n), G=G, low=np.ones(40), high=np.full(40, np.inf), pattern=key)
+        found = solver.solve(qp)
+        assert found.solved, found.status
+        changes.append(found.iterations)
+    assert changes[0] == 40
+    assert changes[1:] == [0, 0, 0]
+
+
+def test_what_seems_infeasible_is_confirmed():
+    """A row that hardly moves is not one that cannot."""
+    A, G = np.array([[1.0, 0.0]]), np.array([[1.0, 2e-4]])
+    found = ActiveSet(Piqp()).solve(make(np.eye(2), [0.0, 0.0], A, [0.0], G, [0.01], [np.inf]))
+    assert found.solved
+    assert_allclose(found.x, [0.0, 50.0], rtol=1e-4, atol=1e-4)
+
+
+def test_identical_long_rows_do_not_raise():
+    row = np.ones((1, 12))
+    qp = make(1e-6 * np.eye(12), np.ones(12), G=np.vstack([row, row]), low=[1.0, 1.0], high=[1.0, 1.0])
+    found = ActiveSet(Piqp()).solve(qp)
+    assert found.solved
+    assert row @ found.x == pytest.approx(1.0, abs=1e-5)

@@ -267,7 +267,12 @@ def damaged_numbers():
     yield MJCF.replace("</mujoco>", "<equality><weld body1='hips' body2='nobody'/></equality></mujoco>"), ".xml", "", ""
     yield MJCF.replace('<geom name="trunk"', "<geom type='mesh' mesh='nothing' name='trunk'"), ".xml", "", ""
     yield MJCF.replace("<worldbody>", "<asset><mesh name='m' file='gone.stl'/></asset><worldbody>"), ".xml", "", ""
-    yield MJCF.replace('<freejoint name="base"/>', "<joint type='ball' name='b'/>"), ".xml", "", ""
+    yield (
+        MJCF.replace('<joint name="l_ankle" axis="0 1 0" range="-1 1"/>', "<joint type='ball' name='l_ankle'/>"),
+        ".xml",
+        "",
+        "",
+    )
     yield URDF.replace('<box size="0.2 0.2 0.4"/>', '<mesh filename="package://nowhere/gone.stl"/>'), ".urdf", "", ""
     yield URDF.replace('<box size="0.2 0.2 0.4"/>', '<mesh filename="gone.stl"/>'), ".urdf", "", ""
 
@@ -352,3 +357,71 @@ def test_what_is_no_sidecar_is_refused(text, tmp_path):
 
 def test_there_are_enough_damaged_files():
     assert len(DAMAGED) + sum(len(v) for v in BAD_SIDECARS.values()) >= 200
+
+
+# -- files as they come ------------------------------------------------------------------------------------------------
+
+
+def test_a_root_below_others_keeps_their_defaults(tmp_path):
+    inner = MJCF.replace(
+        '<compiler angle="radian"/>',
+        '<compiler angle="radian"/><default><default class="legs"><joint armature="0.3"/></default></default>',
+    )
+    inner = inner.replace('<body name="hips"', '<body name="cart" childclass="legs"><body name="hips"').replace(
+        '<freejoint name="base"/>', ""
+    )
+    inner = inner.replace("</body></worldbody>", "</body></body></worldbody>")
+    body = ip.Character(write(tmp_path, inner)).build().compile()
+    assert body.dof_armature[body.joint("r_hip").dofadr[0]] == pytest.approx(0.3)
+
+
+def test_joints_between_root_and_world_are_left_out(tmp_path):
+    planar = MJCF.replace(
+        '<freejoint name="base"/>',
+        "<joint name='x' type='slide' axis='1 0 0'/><joint name='z' type='slide' axis='0 0 1'/>",
+    )
+    body = ip.Character(write(tmp_path, planar))
+    assert any("root" in what for what in body.dropped)
+    assert ip.Scene().add(body, "a").model.nv == 10
+
+
+def test_torque_limits_of_motors_and_servos(tmp_path):
+    """A servo's control range is an angle, not a torque; a motor without a range takes the sidecar's limit."""
+    motors = "<actuator><position joint='r_hip' kp='75' ctrlrange='-0.5 0.5'/><motor joint='r_ankle' gear='50'/>"
+    motors += "<motor joint='l_ankle' gear='50' ctrlrange='-1 1'/></actuator>"
+    body = ip.Character(write(tmp_path, MJCF.replace("</worldbody>", "</worldbody>" + motors)))
+    scene = ip.Scene().add(body, "a")
+    torque, m = JointLimits.of(scene.model).torque, scene.model
+    found = {name: torque[m.jnt_dofadr[scene.joint(f"a/{name}")]] for name in ("r_hip", "r_ankle", "l_ankle", "l_hip")}
+    assert found == {"r_hip": 100, "r_ankle": 100, "l_ankle": 50, "l_hip": 50}
+
+
+def test_unnamed_parts_and_exchanged_names(tmp_path):
+    nameless = (
+        MJCF.replace(' name="r_shoe"', "")
+        .replace(' name="l_shoe"', ' name="r_foot_5"')
+        .replace('joint name="r_ankle"', "joint")
+    )
+    swapped = SIDECAR.replace("pelvis: hips", "l_leg: r_leg, r_leg: l_leg")
+    scene = ip.Scene().add(ip.Character(write(tmp_path, nameless, swapped)), "a")
+    y = scene.kinematics().xpos[[scene.body("a/l_leg"), scene.body("a/r_leg")], 1]
+    assert y[0] < 0 < y[1]
+    assert all(scene.model.joint(j).name for j in range(scene.model.njnt))
+
+
+def test_meshes_of_packages_and_of_a_mesh_folder(tmp_path, monkeypatch):
+    import trimesh
+
+    for folder in ("shared/meshes", "chars/meshes"):
+        (tmp_path / folder).mkdir(parents=True)
+        trimesh.creation.box((0.2, 0.2, 0.4)).export(tmp_path / folder / "hull.stl")
+    box = '<box size="0.2 0.2 0.4"/>'
+    for model in (
+        URDF.replace(box, '<mesh filename="package://kit/meshes/hull.stl"/>'),
+        URDF.replace(box, '<mesh filename="hull.stl"/>').replace(
+            '<robot name="biped">', '<robot name="biped"><mujoco><compiler meshdir="meshes"/></mujoco>'
+        ),
+    ):
+        write(tmp_path / "chars", model, SIDECAR + "packages: {{kit: ../shared}}\n", ".urdf")
+        monkeypatch.chdir(tmp_path)
+        assert len(ip.Character("chars/side.yaml").assets) == 1

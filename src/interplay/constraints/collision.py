@@ -124,6 +124,9 @@ class CollisionRows:
         self._zone = np.array([(p.influence, p.security) for p in pairs]).reshape(-1, 2)
         self._geom_body = m.geom_bodyid.astype(np.int64)
         self._capsules = bounding_capsules(m)
+        key = self._geoms[:, 0] * m.ngeom + self._geoms[:, 1]
+        self._order = np.argsort(key)
+        self._key = key[self._order]
         self._margin, self._candidates = np.zeros(n), np.zeros(n, np.int64)
         self._skip, self._touching = np.zeros(n, bool), None
         self._probe = Kinematics(m)
@@ -173,7 +176,7 @@ class CollisionRows:
         self, terms: Kinematics, dt: float, active: ActivePairs, near: np.ndarray, margin: np.ndarray
     ) -> tuple[PairRows, ActivePairs]:
         """Find the witness points of the pairs that are near, and their rows."""
-        known = _find(active.geoms, self._geoms, near)
+        known = _find(active.geoms, self._key, self._order, terms.model.ngeom, near)
         limit = _RELEASE * self._zone[near, 0] + margin
         fromto = np.zeros((len(near), 6))
         distance = self._distances(terms, near, limit, fromto)
@@ -268,14 +271,15 @@ def bodies_in_contact(contacts: Iterable) -> set[frozenset[int]]:
 
 
 @numba.njit(cache=True)
-def _find(active, geoms, near):
-    """Return where each near pair stands among the active ones, −1 if nowhere."""
-    out = np.full(near.shape[0], -1)
-    for n in range(near.shape[0]):
-        for k in range(active.shape[0]):
-            if active[k, 0] == geoms[near[n], 0] and active[k, 1] == geoms[near[n], 1]:
-                out[n] = k
-    return out
+def _find(active, key, order, ngeom, near):
+    """Return where each near pair stands among the active ones, −1 if nowhere; ``key`` holds the pairs' shapes, sorted."""
+    place = np.full(key.shape[0], -1)
+    for k in range(active.shape[0]):
+        wanted = active[k, 0] * ngeom + active[k, 1]
+        at = np.searchsorted(key, wanted)
+        if at < key.shape[0] and key[at] == wanted:
+            place[order[at]] = k
+    return place[near]
 
 
 @numba.njit(cache=True)

@@ -70,7 +70,8 @@ def torque_limits(m: mujoco.MjModel) -> np.ndarray:
         tightest = np.inf
         if m.actuator_forcelimited[motor]:
             tightest = min(tightest, gear * float(np.abs(m.actuator_forcerange[motor]).min()))
-        if m.actuator_ctrllimited[motor]:
+        plain = m.actuator_biastype[motor] == 0 and m.actuator_gaintype[motor] == 0  # a servo's control is no torque
+        if m.actuator_ctrllimited[motor] and plain:
             tightest = min(
                 tightest,
                 gear * float(np.abs(m.actuator_ctrlrange[motor]).min()) * float(abs(m.actuator_gainprm[motor, 0])),

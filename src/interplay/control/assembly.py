@@ -107,14 +107,11 @@ class Assembly:
         m, mass = terms.model, self._parts["mass"].start
         row_of = np.full(self.nv, -1)
         row_of[dofs] = np.arange(len(dofs))
-        for i in range(self.nv):  # MuJoCo stores the lower triangle by rows
-            adr, count = int(m.M_rowadr[i]), int(m.M_rownnz[i])
-            cols = m.M_colind[adr : adr + count]
-            source = mass + adr + np.arange(count)
-            if row_of[i] >= 0:
-                pattern.add(row_of[i], cols, source)
-            mirror = (row_of[cols] >= 0) & (cols != i)
-            pattern.add(row_of[cols[mirror]], i, source[mirror])
+        # MuJoCo stores the lower triangle by rows, one after another.
+        i, j, source = np.repeat(np.arange(self.nv), m.M_rownnz), m.M_colind, mass + np.arange(len(m.M_colind))
+        below, above = row_of[i] >= 0, (row_of[j] >= 0) & (i != j)
+        pattern.add(row_of[i[below]], j[below], source[below])
+        pattern.add(row_of[j[above]], i[above], source[above])
         for k, cols in enumerate(self.rows.columns):
             mine = row_of[cols] >= 0
             source = self._contact_source(k, len(cols))[:, mine]

@@ -25,7 +25,11 @@ class Cost:
     def __init__(self, terms: Kinematics, objectives: Sequence[Objective], contacts: Sequence[Contact]):
         """Sort the objectives into single-tree and coupled ones; forces of ``contacts`` may cost too."""
         m = terms.model
-        self._contacts = contacts
+        self._sides: dict[str, list[tuple[int, np.ndarray]]] = {}
+        """Contacts of each surface, and what turns their force into the one on it."""
+        for k, contact in enumerate(contacts):
+            self._sides.setdefault(contact.first.name, []).append((k, np.ones(3)))
+            self._sides.setdefault(contact.second.name, []).append((k, contact.second_side))
         sizes = m.tree_dofnum.astype(np.int64)
         self.block = np.concatenate([[0], np.cumsum(sizes**2)])
         self.tree_start, self.tree_size = m.tree_dofadr.astype(np.int64), sizes
@@ -95,11 +99,9 @@ class Cost:
 
     def add_force(self, surface: str, weight: float, reference: np.ndarray) -> None:
         """Add ½ w ‖f − f_ref‖² of the contacts of a surface, on whichever side it stands."""
-        for k, contact in enumerate(self._contacts):
-            if surface in (contact.first.name, contact.second.name):
-                side = 1.0 if surface == contact.first.name else contact.second_side
-                before, gradient = self.forces.get(k, (0.0, np.zeros(3)))
-                self.forces[k] = before + weight, gradient - weight * side * reference
+        for k, side in self._sides.get(surface, ()):
+            before, gradient = self.forces.get(k, (0.0, np.zeros(3)))
+            self.forces[k] = before + weight, gradient - weight * side * reference
 
     def write_forces(self, start: np.ndarray, weights: np.ndarray, gradient: np.ndarray) -> None:
         """Add the costs of forces to the unknowns of their contacts."""

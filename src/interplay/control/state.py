@@ -96,6 +96,8 @@ def dump_state(state: State) -> str:
     ``load_state`` reads it back: give the state to ``controller.solve`` or ``explain`` of the same simulation.
     """
     folder = os.environ.get("INTERPLAY_DUMPS") or tempfile.gettempdir()
+    if not os.path.isdir(folder):
+        folder = tempfile.gettempdir()
     with tempfile.NamedTemporaryFile("wb", prefix="interplay_state_", suffix=".npz", dir=folder, delete=False) as file:
         np.savez(
             file,

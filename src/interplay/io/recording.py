@@ -6,6 +6,7 @@ the accelerations (nothing, in the direct world); torques and generalized forces
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -226,15 +227,20 @@ class Recording:
         """Names of the two surfaces of every contact that ever existed."""
         self._columns: dict[str, np.ndarray] = {}
         small: dict[str, list[np.ndarray]] = {name: [] for name in (*_TIMES, "time", "closest", "contact_set")}
-        self._sets_before: list[int] = []
+        self._set_index: list[np.ndarray] = []
+        known: dict[str, int] = {}
         self.steps, self.changing, self.pushed = 0, False, False
         for info, arrays in blocks.load(self.path, self._places[1:]):
-            self._sets_before.append(len(self.contact_sets))
-            arrays["contact_set"] += len(self.contact_sets)
+            places = []
+            for members in info["contact_sets"]:
+                contacts = [info["contacts"][k] for k in members]
+                places.append(known.setdefault(json.dumps(contacts), len(self.contact_sets)))
+                self.contact_sets += [contacts] if places[-1] == len(self.contact_sets) else []
+            self._set_index.append(np.array(places))
+            arrays["contact_set"] = self._set_index[-1][arrays["contact_set"]]
             for name, parts in small.items():
                 parts.append(arrays[name])
             self.contacts += [c for c in dict.fromkeys(map(_label, info["contacts"])) if c not in self.contacts]
-            self.contact_sets += [[info["contacts"][k] for k in members] for members in info["contact_sets"]]
             self.phases += [info["phases"][k] for k in arrays["phase"]]
             self.inputs += [(time, control, values) for time, control, values in info["inputs"]]
             for phase, size in info["sizes"].items():
@@ -250,7 +256,7 @@ class Recording:
         """Yield the arrays of one block after another; what was not written because it was zero or constant is filled in."""
         m = self.model
         loaded = blocks.load(self.path, self._places[1:])
-        for before, (info, arrays) in zip(self._sets_before, loaded, strict=True):
+        for places, (info, arrays) in zip(self._set_index, loaded, strict=True):
             count = len(arrays["time"])
             for name, quantum in _QUANTA.items():
                 if arrays[name].dtype == np.int64:
@@ -260,7 +266,7 @@ class Recording:
             wide = np.zeros((count, len(self.contacts), 6))
             wide[:, [self.contacts.index(label) for label in labels]] = arrays["wrench"]
             arrays["wrench"] = wide
-            arrays["contact_set"] += before
+            arrays["contact_set"] = places[arrays["contact_set"]]
             if "applied" not in arrays:
                 arrays["applied"] = np.zeros((count, m.nv))
             if "body_mass" not in arrays and self.changing:
@@ -271,7 +277,11 @@ class Recording:
     def __getitem__(self, name: str) -> np.ndarray:
         """Return an array over all steps."""
         if name not in self._columns:
-            self._columns[name] = np.concatenate([chunk[name] for chunk in self.chunks()])
+            wanted = ("qpos", "qvel", "qacc") if name in ("qpos", "qvel", "qacc") else (name,)
+            chunks = [[chunk[key] for key in wanted] for chunk in self.chunks()]
+            self._columns |= {
+                key: np.concatenate(parts) for key, parts in zip(wanted, zip(*chunks, strict=True), strict=True)
+            }
         return self._columns[name]
 
 

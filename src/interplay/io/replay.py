@@ -70,7 +70,8 @@ class Replay:
                 qacc = chunk["qacc"][t]
                 tau = terms.mass_times(qacc) + terms.qfrc_bias - terms.qfrc_passive - applied - contact
                 tau[unpowered] = 0.0
-                drift = np.array([corner_drift(c, e) for c, e in zip(sets[k], now.drift, strict=True)])
+                moved = zip(sets[k], now.drift, now.rotation, strict=True)
+                drift = np.array([corner_drift(c, np.concatenate([R.T @ e[:3], R.T @ e[3:]])) for c, e, R in moved])
                 yield Step(index, terms, qacc, tau, applied, contact, sets[k], where, wrenches, at_sites, drift)
                 index += 1
 
@@ -81,7 +82,10 @@ class Replay:
 
 
 def corner_drift(contact: Contact, error: np.ndarray) -> float:
-    """Return the largest displacement [m] of a contact's corners (of its centre, for a grasp) from where it was made."""
+    """Return the largest displacement [m] of a contact's corners (of its centre, for a grasp) from where it was made.
+
+    ``error`` (6) is what separates the two copies of its frame, in contact axes.
+    """
     x, y, z = error[3:]
     worst = 0.0
     for sx in (contact.half[0], -contact.half[0]):

@@ -78,6 +78,8 @@ def _refuse_impossible(path: Path, root: ET.Element) -> None:
                 values = [float(token) for token in text.split()]
             except ValueError:
                 continue
+            if not values:
+                continue
             if not np.isfinite(values).all():
                 problem = "finite numbers"
             elif (attribute == "mass" or (element.tag, attribute) == ("mass", "value")) and min(values, default=0) < 0:
@@ -115,6 +117,11 @@ def _read_urdf(path: Path, root: ET.Element, packages: Mapping[str, str]) -> Mod
     """Read URDF: meshes are found, velocity limits kept, and what MuJoCo would take wrongly is left out and said."""
     assets: dict[str, bytes] = {}
     dropped: list[str] = []
+    folder = ""
+    for extension in root.findall("mujoco"):  # a compiler section of the file's own: its mesh folder counts
+        compiler = extension.find("compiler")
+        folder = compiler.get("meshdir", "") if compiler is not None else folder
+        root.remove(extension)
     for link in root.iter("link"):
         for part in ("visual", "collision"):
             for element in link.findall(part):
@@ -126,7 +133,7 @@ def _read_urdf(path: Path, root: ET.Element, packages: Mapping[str, str]) -> Mod
                     dropped.append(f"{part} mesh {Path(name).name} (expected {', '.join(_MESHES)})")
                     link.remove(element)
                 else:
-                    mesh.set("filename", _keep(assets, _locate(name, path, packages), path))
+                    mesh.set("filename", _keep(assets, _locate(name, path, packages, folder), path))
     velocity, rubbing = {}, 0
     for joint in root.findall("joint"):
         for tag in ("mimic", "safety_controller", "calibration"):
@@ -174,7 +181,13 @@ def _canonical(
 def alone(xml: str, root: str) -> str:
     """Return canonical MJCF with nothing in the world but one body: no floor, options, sensors, motors of the file's own."""
     tree = ET.fromstring(xml)
+    above = {child: parent for parent in tree.iter() for child in parent}
     body = next(b for b in tree.iter("body") if b.get("name") == root)
+    outer = body
+    while outer is not None and body.get("childclass") is None:  # defaults that it has from bodies above it stay
+        outer = above.get(outer)
+        if outer is not None and outer.get("childclass") is not None:
+            body.set("childclass", outer.get("childclass", ""))
     for part in list(tree):
         if part.tag not in ("compiler", "default", "asset"):
             tree.remove(part)
@@ -201,17 +214,18 @@ def locate(name: str, beside: Path) -> Path:
     )
 
 
-def _locate(name: str, path: Path, packages: Mapping[str, str]) -> Path:
+def _locate(name: str, path: Path, packages: Mapping[str, str], folder: str) -> Path:
     """Return the file of a mesh address: package://NAME/…, file://…, or relative to the model file."""
     if name.startswith("file://"):
         return Path(name[7:])
     if not name.startswith("package://"):
-        return path.parent / name
+        beside = path.parent / folder / Path(name).name
+        return beside if folder and beside.is_file() else path.parent / name
     package, _, rest = name[10:].partition("/")
     if package in packages:
-        return path.parent / packages[package] / rest
-    for folder in path.resolve().parents:
-        for place in (folder / package / rest, folder.parent / package / rest if folder.name == package else None):
+        return Path(packages[package]) / rest
+    for parent in path.resolve().parents:
+        for place in (parent / package / rest, parent.parent / package / rest if parent.name == package else None):
             if place is not None and place.exists():
                 return place
     raise InputError(

@@ -401,7 +401,7 @@ class _Guess:
 
         torque = torque_limits(m)
         joints = [j for b in self.bodies for j in self._joints(b)]
-        if any(np.isnan(torque[m.jnt_dofadr[j]]) and not m.jnt_actfrclimited[j] for j in joints):
+        if any(not np.isfinite(torque[m.jnt_dofadr[j]]) and not m.jnt_actfrclimited[j] for j in joints):
             out.append("torque: 100  # guess: joints that the file gives no limit [N·m]")
         if any(m.joint(j).name not in self.found.velocity for j in joints):
             out.append("velocity: 10  # guess: joints that the file gives no limit [rad/s]")

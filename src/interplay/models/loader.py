@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Iterator
 from pathlib import Path
 from typing import ClassVar
 
@@ -30,13 +32,19 @@ class Character(Model):
         self.sidecar: Sidecar = read_sidecar(self.path)
         file = locate(self.sidecar.model, self.path)
         self._name = self.path.name
-        found = read_model(file, {k: str(self.path.parent / v) for k, v in self.sidecar.packages.items()})
+        folder = self.path.resolve().parent
+        found = read_model(file, {k: str(folder / v) for k, v in self.sidecar.packages.items()})
         self.assets, self._velocity = found.assets, found.velocity
         self.dropped = list(found.dropped)
         """What of the file is not simulated."""
         self.posture = dict(self.sidecar.posture)
-        self._xml = self._prepare(found.spec, found.model)
-        self._measure()
+        try:
+            self._xml = self._prepare(found.spec, found.model)
+            self._measure()
+        except ValueError as error:
+            if isinstance(error, InputError):
+                raise
+            raise InputError(f"{self._name}: {' '.join(str(error).split())}") from None
 
     def build(self) -> mujoco.MjSpec:
         """Return the specification."""
@@ -61,26 +69,31 @@ class Character(Model):
         ranges = {m.joint(j).name: m.jnt_actfrcrange[j] for j in range(m.njnt) if m.jnt_actfrclimited[j]}
         for name, given in ranges.items():  # the effort of a URDF
             limits.setdefault(name, float(np.abs(given).min()))
+        limits = {name: limit for name, limit in limits.items() if np.isfinite(limit) and limit > 0}
         for what, kind in (("equality constraints", spec.equalities), ("tendons", spec.tendons)):
             if kind:
                 self.dropped.append(what)
         out = mujoco.MjSpec.from_string(alone(spec.to_xml(), side.root), assets=self.assets)
         out.nuser_jnt = 1
         body = out.worldbody.first_body()
+        if any(joint.type != mujoco.mjtJoint.mjJNT_FREE for joint in body.joints):  # it would hold itself up by them
+            self.dropped.append(f"{len(body.joints)} joints between the root and the world")
+            for joint in list(body.joints):
+                out.delete(joint)
         self._name_parts(out)
         self._limit(out, limits)
         self._add_surfaces(out)
-        for new, old in side.bodies.items():
-            target = self._find(out.bodies, "body", old, f"bodies.{new}")
-            if any(b.name == new and b is not target and b.name != old for b in out.bodies):
+        targets = {new: self._find(out.bodies, "body", old, f"bodies.{new}") for new, old in side.bodies.items()}
+        keeping = {b.name for b in out.bodies} - set(side.bodies.values())
+        for new in targets:
+            if new in keeping:
                 raise InputError(f"{self._name}: bodies.{new}: the file has another body of that name")
-            target.name = new
+        for turn in ("~{}", "{}"):  # by way of names of their own, so that names may be exchanged
+            for new, target in targets.items():
+                target.name = turn.format(new)
         self._turn(body)
-        try:
-            out.compile()
-            return out.to_xml()
-        except ValueError as error:
-            raise InputError(f"{self._name}: {' '.join(str(error).split())}") from None
+        out.compile()
+        return out.to_xml()
 
     def _find(self, items, what: str, name: str, entry: str):
         for item in items:
@@ -100,10 +113,15 @@ class Character(Model):
         body.pos, body.quat = [0, 0, 0], quat.tolist()
 
     def _name_parts(self, spec: mujoco.MjSpec) -> None:
-        """Name geoms, and put what is seen and what collides in their groups."""
+        """Name what has no name, and put what is seen and what collides in their groups."""
         seen = any(not (g.contype or g.conaffinity) for g in spec.geoms)
-        for k, geom in enumerate(spec.geoms):
-            geom.name = geom.name or f"{geom.parent.name}_{k}"
+        for items in (spec.geoms, spec.joints):
+            taken = {item.name for item in items}
+            for k, item in enumerate(items):
+                if not item.name:
+                    item.name = next(n for n in _numbered(f"{item.parent.name}_{k}") if n not in taken)
+                    taken.add(item.name)
+        for geom in spec.geoms:
             collides = bool(geom.contype or geom.conaffinity)
             geom.group = COLLISION_GROUP if collides and seen else VISUAL_GROUP
 
@@ -197,3 +215,9 @@ class Character(Model):
         self.height = float(top - floor)
         """Stature [m] in the rest posture."""
         self.mass = float(m.body_subtreemass[1])
+
+
+def _numbered(name: str) -> Iterator[str]:
+    """Yield a name and its variants."""
+    yield name
+    yield from (f"{name}_{k}" for k in itertools.count(1))

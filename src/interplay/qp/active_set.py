@@ -42,8 +42,8 @@ _FEASIBLE, _SIGN = 1e-9, 1e-9
 _INDEPENDENT = 1e-7
 """A row moves by less than this (1: freely, under the largest cost) only if it depends on rows that hold already."""
 
-_CORRECTIONS, _BORDER = 8, 60
-"""Most corrections of one system; most columns of the border before the matrix is factorised anew."""
+_CORRECTIONS, _BORDER = 8, 64
+"""Most corrections of one system; least room for columns of the border."""
 
 
 class Rows(NamedTuple):
@@ -127,16 +127,23 @@ class ActiveSet:
         begin = time.perf_counter()
         if qp.pattern is None or qp.pattern is not self._key:
             self._begin(qp)
-        status = self._load(qp) or self._iterate()
-        if status in ("solved", "infeasible"):
+        crossed = self._load(qp)
+        try:
+            status = "infeasible" if crossed else self._iterate()
+        except np.linalg.LinAlgError:
+            status = "singular border"
+        if status == "solved" or crossed:
             gap = _gap(self._r1, self._r2, self._r3, self._at.x, self._at.y, self._at.mu)
-            x, solved = self._at.x.copy(), status == "solved"
             seconds = time.perf_counter() - begin
-            return QPSolution(x, solved, status, self._changes, self._primal, self._dual, gap, seconds)
+            x = self._at.x.copy()
+            return QPSolution(x, not crossed, status, self._changes, self._primal, self._dual, gap, seconds)
+        # What did not settle is solved by the safeguard; what seems infeasible is confirmed by it.
         self._at.clear()
         self._side[:] = 0
         found = self._safeguard.solve(qp)
-        return found._replace(status=f"safeguard ({status}): {found.status}", seconds=time.perf_counter() - begin)
+        sure = status == "infeasible" and not found.solved
+        said = status if sure else f"safeguard ({status}): {found.status}"
+        return found._replace(status=said, seconds=time.perf_counter() - begin)
 
     # -- a pattern, a problem ------------------------------------------------------------------------------------------
 
@@ -153,20 +160,20 @@ class ActiveSet:
         self._low, self._high, self._length = np.empty(k.rows), np.empty(k.rows), np.empty(k.rows)
         self._rhs, self._pull = np.empty(k.size), np.zeros(k.n)
         self._zeros_b, self._zeros_row = np.zeros(k.m), np.zeros(k.rows)
-        self._T, self._S = np.zeros((_BORDER, k.size)), np.zeros((_BORDER, _BORDER))
-        self._border, self._width, self._stale = np.zeros(_BORDER, np.int64), 0, False
+        self._room = _BORDER + (k.rows - len(k.resident)) // 4
+        self._T, self._S = np.zeros((self._room, k.size)), np.zeros((self._room, self._room))
+        self._border, self._width, self._stale = np.zeros(self._room, np.int64), 0, False
         """Columns of the border: r for a row added to K, −1 − r for a row of K that no longer holds; changed since K was made."""
         self._primal = self._dual = 0.0
         self._changes = 0
 
-    def _load(self, qp: QP) -> str:
-        """Take the values of a problem; return ``infeasible`` where bounds cross, else nothing."""
+    def _load(self, qp: QP) -> bool:
+        """Take the values of a problem; return whether bounds cross."""
         k, g = self._layout, len(qp.h_l)
         self._qp, self._changes = qp, 0
         np.take(qp.G.data, k.from_G, out=k.C.val[: len(k.from_G)])
         self._low[:g], self._low[g:], self._high[:g], self._high[g:] = qp.h_l, qp.x_l, qp.h_u, qp.x_u
-        crossed = _prepare(self._low, self._high, self._side, self._at.mu, *k.C, self._length)
-        return "infeasible" if crossed else ""
+        return _prepare(self._low, self._high, self._side, self._at.mu, *k.C, self._length)
 
     def _factorise(self) -> str:
         """Factorise with the present working set, whose long rows become the border; return what prevents it."""
@@ -194,7 +201,7 @@ class ActiveSet:
         else:
             k.factor.update(k.K, upper=True)
         self._width, self._stale = 0, False
-        if long_rows > _BORDER // 2:
+        if long_rows > 0.8 * self._room:
             return "too many long rows"
         if long_rows:
             for row in np.flatnonzero((self._side != 0) & (k.place < 0)).tolist():
@@ -353,7 +360,7 @@ class ActiveSet:
         for row in rows.tolist():
             if not self._factored[row]:
                 self._shrink(row)
-            elif self._width == _BORDER:
+            elif self._width == self._room:
                 return self._factorise()
             else:
                 self._extend(-1 - row)
@@ -361,7 +368,7 @@ class ActiveSet:
 
     def _extend(self, entry: int) -> str:
         """Add a column to the border; a full border is folded into a new factorisation."""
-        if self._width == _BORDER:
+        if self._width == self._room:
             return self._factorise()
         k, w, self._stale = self._layout, self._width, True
         _border_column(entry, *k.C, k.place, self._rhs)

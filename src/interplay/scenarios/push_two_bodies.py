@@ -156,7 +156,7 @@ class PushTwoBodies(base.Scenario):
 
     def figures(self, out: Path) -> None:
         """Draw the four strategies: position of the load, gap, thrust against its limit."""
-        outcomes = self.strategies()
+        outcomes = self.strategies(self.p.seconds + 3.1)
         draw(outcomes, self, out / "strategies.png")
         (out / "strategies.json").write_text(json.dumps(self.summary_of(outcomes), indent=2) + "\n")
 

@@ -55,6 +55,7 @@ class Ring(base.Scenario):
         """Place them around the ring, looking inward; a pair stands side by side."""
         n, scene = self.p.n, ip.Scene()
         kinds = [ip.Humanoid(1.70, 64, "female"), self.character or ip.Humanoid(1.74, 72, "male")]
+        kinds = kinds[::-1] if n == 1 and self.character else kinds
         for k in range(n):
             angle = 2.0 * math.pi * k / n if n > 2 else 0.0
             place = (

@@ -48,7 +48,9 @@ class Stand(base.Scenario):
         home, _ = sim.com("alice")
         home[:2] = base.support_centre(sim, soles)
         axes, size = "xyz", self.scale(self.p.height)
-        if all(points):  # nothing to press with: momentum keeps her up; forward she cannot be moved, and other ways less
+        if all(
+            points
+        ):  # nothing to press with: momentum keeps her up; forward she cannot be moved, and other ways less
             sim.objectives += [ip.LineBalance("alice", *soles)]
             axes, size = "yz", 0.5 * size
         else:
