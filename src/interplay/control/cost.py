@@ -80,17 +80,31 @@ class Cost:
 
         k(x − x_ref) is limited so that the feature approaches no faster than the objective's ``max_speed``.
         """
-        error, velocity, jacobian, bias = (np.ascontiguousarray(part, float) for part in x)
-        pull = objective.max_speed * objective.damping
-        rate = _rate(error, velocity, bias, objective.stiffness, objective.damping, pull)
+        stiffness, damping = objective.stiffness, objective.damping
+        pull = objective.max_speed * damping
         rows = self.rows.get(id(objective))
         if rows is not None:
-            self.residual_jacobian[id(objective)][:] = jacobian
-            self.residual_rate[rows] = rate
+            self.residual_jacobian[id(objective)][:] = x.jacobian
+            self.residual_rate[rows] = _rate(x.error, x.velocity, x.bias, stiffness, damping, pull)
             self.residual_weight[rows] = weight
             return
         block, size, local = self._place[id(objective)]
-        _rank_update(self.hessian, self.gradient, block, size, local, objective.dofs, jacobian, rate, weight)
+        _rank_update(
+            self.hessian,
+            self.gradient,
+            block,
+            size,
+            local,
+            objective.dofs,
+            x.jacobian,
+            x.error,
+            x.velocity,
+            x.bias,
+            stiffness,
+            damping,
+            pull,
+            weight,
+        )
 
     def add_diagonal(self, dofs: np.ndarray, weights: np.ndarray, rate: np.ndarray) -> None:
         """Add ½ Σ w (q̈ + rate)² over single DOFs."""
@@ -125,7 +139,10 @@ def _rate(error, velocity, bias, stiffness, damping, pull):
 
 
 @numba.njit(cache=True)
-def _rank_update(hessian, gradient, block, size, local, dofs, J, rate, weight):
+def _rank_update(
+    hessian, gradient, block, size, local, dofs, J, error, velocity, bias, stiffness, damping, pull, weight
+):
+    rate = _rate(error, velocity, bias, stiffness, damping, pull)
     k, n = J.shape
     for i in range(n):
         pull = 0.0

@@ -57,7 +57,7 @@ class Custom(Objective):
         """Return the user's feature."""
         value, jacobian, bias = (np.asarray(part, float) for part in self.function(terms))
         goal, velocity, acceleration = self.reference.at(time)
-        J = jacobian[:, self.dofs]
+        J = np.ascontiguousarray(jacobian[:, self.dofs])
         return Feature(
             value.reshape(-1) - goal, J @ terms.qvel[self.dofs] - velocity, J, bias.reshape(-1) - acceleration
         )
