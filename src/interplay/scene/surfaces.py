@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import NamedTuple
 
 import mujoco
@@ -148,13 +149,15 @@ def _largest_rectangle(small: np.ndarray, large: np.ndarray) -> tuple[np.ndarray
     if not start.success or start.x[4] < MIN_HALF:
         return None
     inside = {"type": "ineq", "fun": lambda x: limits - rows @ x, "jac": lambda x: -rows}
-    best = minimize(
-        lambda x: -np.log(x[2]) - np.log(x[3]),
-        start.x[:4],
-        jac=lambda x: np.array([0, 0, -1 / x[2], -1 / x[3]]),
-        bounds=[(None, None)] * 2 + [(MIN_HALF / 2, None)] * 2,
-        constraints=[inside],
-        method="SLSQP",
-        options={"ftol": 1e-12},
-    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # a trial outside the bounds by rounding is clipped
+        best = minimize(
+            lambda x: -np.log(x[2]) - np.log(x[3]),
+            start.x[:4],
+            jac=lambda x: np.array([0, 0, -1 / x[2], -1 / x[3]]),
+            bounds=[(None, None)] * 2 + [(MIN_HALF / 2, None)] * 2,
+            constraints=[inside],
+            method="SLSQP",
+            options={"ftol": 1e-12},
+        )
     return best.x[:2], best.x[2:]
