@@ -229,7 +229,7 @@ class Recording:
         small: dict[str, list[np.ndarray]] = {name: [] for name in (*_TIMES, "time", "closest", "contact_set")}
         self._set_index: list[np.ndarray] = []
         known: dict[str, int] = {}
-        self.steps, self.changing, self.pushed = 0, False, False
+        self.steps, self.changing = 0, False
         for info, arrays in blocks.load(self.path, self._places[1:]):
             places = []
             for members in info["contact_sets"]:
@@ -248,7 +248,7 @@ class Recording:
                     self.sizes[phase] = size
             self.conflicts += [(self.steps + t, conflicts) for t, conflicts in info["conflicts"]]
             self.checkpoint = info["checkpoint"]
-            self.changing, self.pushed = self.changing or "body_mass" in arrays, self.pushed or "applied" in arrays
+            self.changing = self.changing or "body_mass" in arrays
             self.steps += len(arrays["time"])
         self._columns = {name: np.concatenate(parts) for name, parts in small.items()}
 
