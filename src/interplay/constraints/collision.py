@@ -122,6 +122,7 @@ class CollisionRows:
         self._geoms = np.array([(p.geom1, p.geom2) for p in pairs], np.int64).reshape(-1, 2)
         self._bodies = np.array([(p.body1, p.body2) for p in pairs], np.int64).reshape(-1, 2)
         self._zone = np.array([(p.influence, p.security) for p in pairs]).reshape(-1, 2)
+        self._reach = _RELEASE * self._zone[:, 0]
         self._geom_body = m.geom_bodyid.astype(np.int64)
         self._capsules = bounding_capsules(m)
         key = self._geoms[:, 0] * m.ngeom + self._geoms[:, 1]
@@ -163,7 +164,7 @@ class CollisionRows:
             self._geom_body,
             *self._capsules,
             self._geoms,
-            _RELEASE * self._zone[:, 0],
+            self._reach,
             self._skip,
             BRAKING,
             dt,
@@ -177,7 +178,7 @@ class CollisionRows:
     ) -> tuple[PairRows, ActivePairs]:
         """Find the witness points of the pairs that are near, and their rows."""
         known = _find(active.geoms, self._key, self._order, terms.model.ngeom, near)
-        limit = _RELEASE * self._zone[near, 0] + margin
+        limit = self._reach[near] + margin
         fromto = np.zeros((len(near), 6))
         distance = self._distances(terms, near, limit, fromto)
         hint = np.zeros((len(near), 3))
