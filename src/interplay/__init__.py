@@ -11,7 +11,9 @@ from interplay.models.mechanisms import Door, Lever, Slider, Valve
 from interplay.models.objects import Ball, Barbell, Box, Litter, Sword, Table
 from interplay.motion import blocks, conditions
 from interplay.motion.controls import Control
+from interplay.motion.footsteps import Gait
 from interplay.motion.machine import Machine, Phase
+from interplay.motion.walk import Walk, Walker, walk
 from interplay.objectives.base import Feature, Objective
 from interplay.objectives.com import Com
 from interplay.objectives.custom import Custom
@@ -49,6 +51,7 @@ __all__ = [
     "Door",
     "Feature",
     "Frame",
+    "Gait",
     "Gaze",
     "Humanoid",
     "InputError",
@@ -85,9 +88,12 @@ __all__ = [
     "Sword",
     "Table",
     "Valve",
+    "Walk",
+    "Walker",
     "Wall",
     "blocks",
     "conditions",
     "load_state",
     "pose_value",
+    "walk",
 ]

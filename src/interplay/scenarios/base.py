@@ -36,12 +36,16 @@ class Parameters(pydantic.BaseModel):
 
 
 class Camera(pydantic.BaseModel):
-    """Where a picture is taken from: point looked at [m], distance [m], azimuth and elevation [deg]."""
+    """Where a picture is taken from: point looked at [m], distance [m], azimuth and elevation [deg].
+
+    With the name of a body to ``follow``, x and y of the point are counted from that body.
+    """
 
     lookat: tuple[float, float, float] = (0.0, 0.0, 0.9)
     distance: float = 3.0
     azimuth: float = 135.0
     elevation: float = -12.0
+    follow: str | None = None
 
 
 class Scenario:
