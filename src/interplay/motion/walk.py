@@ -224,6 +224,9 @@ class Walk:
         moves += [(step.land, after.lift, step.end.place) for step, after in pairwise(steps)]
         moves += [(steps[-1].land, steps[-1].land + self._finish, _middle(feet))]
         pressed = _through(time, middle, moves)
+        # It still rises while the other foot swings: before that, the hind leg could not follow.
+        rises = [(begin, 0.5 * (end + step.land), to[2:]) for (begin, end, to), step in zip(moves, steps, strict=False)]
+        pressed[:, 2:] = _through(time, middle[2:], [*rises, (moves[-1][0], moves[-1][1], moves[-1][2][2:])])
         return _Feet(steps, pressed, Track(_through(time, np.array([heading(stand)]), headings)))
 
     def _balance(
