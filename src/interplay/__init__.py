@@ -10,10 +10,10 @@ from interplay.models.loader import Character
 from interplay.models.mechanisms import Door, Lever, Slider, Valve
 from interplay.models.objects import Ball, Barbell, Box, Litter, Sword, Table
 from interplay.motion import blocks, conditions
-from interplay.motion.controls import Control
+from interplay.motion.controls import Control, Target
 from interplay.motion.footsteps import Gait
 from interplay.motion.machine import Machine, Phase
-from interplay.motion.walk import Walk, Walker, walk
+from interplay.motion.walk import Walk, Walker
 from interplay.objectives.base import Feature, Objective
 from interplay.objectives.com import Com
 from interplay.objectives.custom import Custom
@@ -87,6 +87,7 @@ __all__ = [
     "StateError",
     "Sword",
     "Table",
+    "Target",
     "Valve",
     "Walk",
     "Walker",
@@ -95,5 +96,4 @@ __all__ = [
     "conditions",
     "load_state",
     "pose_value",
-    "walk",
 ]

@@ -37,11 +37,21 @@ Extra = Callable[["Simulation", "Walk"], Sequence[Objective]]
 
 @dataclass
 class Clock:
-    """The time of a walk: it stands still while a phase waits for a foot to land later than planned."""
+    """The time of a walk: it stands still while a phase waits for a foot that lands later than planned."""
 
-    entered: float = 0.0
-    start: float = 0.0
+    begin: float = 0.0
+    """Simulated time at which the walk would have begun, had it never waited."""
     end: float = math.inf
+    """Where the present phase ends in the walk's time; the clock waits there for the next one."""
+
+    def enter(self, begun: float, now: float, start: float, end: float, dt: float) -> None:
+        """Begin a phase that was planned from ``start`` to ``end``; what it comes late by whole steps was spent waiting."""
+        waited = dt * math.floor((now - begun - start) / dt + _EPS)
+        self.begin, self.end = begun + max(waited, 0.0), end
+
+    def reached(self, sim: Simulation) -> bool:
+        """Return whether the present phase has had its time."""
+        return sim.time - self.begin >= self.end - _EPS
 
     def of(self, reference: Reference) -> Reference:
         """Return a reference in simulated time from one in the walk's time."""
@@ -53,12 +63,10 @@ class _Clocked(NamedTuple):
     reference: Reference
 
     def at(self, time: float) -> Sample:
-        c = self.clock
-        now = c.start + time - c.entered
-        if now <= c.end:
+        now = time - self.clock.begin
+        if now <= self.clock.end:
             return self.reference.at(now)
-        value = self.reference.at(c.end).value
-        return Sample(value)
+        return Sample(self.reference.at(self.clock.end).value)
 
 
 @dataclass(frozen=True)
@@ -87,30 +95,52 @@ class _Step(NamedTuple):
 
 
 class Walk:
-    """A walk of one or several characters as phases of a machine; ``walk`` returns them.
+    """A walk of one or several characters; ``phases`` returns it as phases of a machine.
 
     Each event of any of them (a foot begins to unload, lifts, lands) begins a phase. All phases share the same objectives,
     made in the state in which the walk began.
     """
 
+    feet: dict[str, Feet]
+    """Steps of each walker, where it presses and where it heads to; known when the walk has begun."""
+
     def __init__(
         self,
         name: str,
-        walkers: Sequence[Walker],
+        walkers: str | Walker | Sequence[Walker],
         steps: int,
-        gait: Gait,
+        gait: Gait | None = None,
         *,
-        carried: Sequence[str],
-        begin: float,
-        finish: float,
-        friction: float,
-        extra: Extra | None,
+        carried: Sequence[str] = (),
+        begin: float | None = None,
+        finish: float = 0.8,
+        friction: float = 1.0,
+        extra: Extra | None = None,
     ):
-        """See ``walk``."""
-        self.name, self.walkers, self.steps, self.gait, self.carried = name, walkers, steps, gait, carried
-        self._begin, self._finish, self._friction, self._extra = begin, finish, friction, extra
+        """Plan a walk.
+
+        Args:
+            name: comes before the name of each phase.
+            walkers: a character's name, or one or several :class:`Walker`; those that carry something together walk together.
+            steps: how many each takes.
+            gait: how they walk.
+            carried: models they carry (and who sits on those): the centre of mass of all is kept over all feet.
+            begin, finish: seconds before the first foot lifts and after the last one has landed.
+            friction: between soles and ground.
+            extra: further objectives, made when the walk begins; it gets the walk too, whose ``clock`` and ``feet`` say when
+                and where they step.
+        """
+        self.name, self.steps, self.gait, self.carried = name, steps, gait or Gait(), tuple(carried)
+        self.walkers = (
+            [Walker(walkers)] if isinstance(walkers, str) else [walkers] if isinstance(walkers, Walker) else [*walkers]
+        )
+        if not self.walkers:
+            raise InputError("walk: expected at least one character")
+        usual = 0.8 if self.gait.style == "preview" else self.gait.double
+        self._begin = number("walk begin", usual if begin is None else begin, 0.2, 10, "s")
+        self._finish, self._friction, self._extra = number("walk finish", finish, 0.2, 10, "s"), friction, extra
         self.clock = Clock()
-        self._fade = min(FADE, 0.5 * gait.double)
+        self._fade = min(FADE, 0.5 * self.gait.double)
         self._made: tuple[tuple[float, bytes], _Plan] | None = None
 
     # -- timing --------------------------------------------------------------------------------------------------------
@@ -145,7 +175,8 @@ class Walk:
         names = [n if names.index(n) == i else f"{n} ({names[:i].count(n) + 1})" for i, n in enumerate(names)]
         for k, (start, end) in enumerate(pairwise(events)):
             now, then = marks.get(start, {}), marks.get(end, {})
-            ends = [met(*soles[key], gap=0.008, speed=0.04) for key in then.get("land", ())]
+            ends = [self.clock.reached]
+            ends += [met(*soles[key], gap=0.008, speed=0.04) for key in then.get("land", ())]
             ends += [unloaded(soles[key][0], 40.0) for key in then.get("lift", ())]
             out.append(
                 Phase(
@@ -156,8 +187,7 @@ class Walk:
                     unload=[soles[key][0] for key in now.get("unload", ()) if key not in then.get("lift", ())],
                     release=[soles[key][0] for key in then.get("lift", ())],
                     fade=self._fade if k else FADE,
-                    until=all_of(*ends) if ends else None,
-                    seconds=end - start,
+                    until=all_of(*ends),
                 )
             )
         return out
@@ -176,7 +206,7 @@ class Walk:
     def _objectives(self, start: float, end: float) -> Callable[[Simulation, Entry], Sequence[Objective]]:
         def objectives(sim: Simulation, begun: Entry) -> Sequence[Objective]:
             plan = self._plan(sim, begun)
-            self.clock.entered, self.clock.start, self.clock.end = sim.time, start, end
+            self.clock.enter(begun.time, sim.time, start, end, sim.dt)
             swinging = [
                 o for step, swing in plan.swings if step.lift < end - _EPS and step.land > start + _EPS for o in swing
             ]
@@ -206,7 +236,7 @@ class Walk:
         always += self._extra(sim, self) if self._extra else ()
         return _Plan(always, [(step, self._swing(step)) for feet in self.feet.values() for step in feet.steps])
 
-    def _feet(self, sim: Simulation, walker: Walker, time: np.ndarray) -> _Feet:
+    def _feet(self, sim: Simulation, walker: Walker, time: np.ndarray) -> Feet:
         """Return a walker's steps, and where it presses and heads to over time."""
         stand, steps, headings = standing(sim, walker.model), [], []
         feet = dict(stand)
@@ -227,7 +257,7 @@ class Walk:
         # It still rises while the other foot swings: before that, the hind leg could not follow.
         rises = [(begin, 0.5 * (end + step.land), to[2:]) for (begin, end, to), step in zip(moves, steps, strict=False)]
         pressed[:, 2:] = _through(time, middle[2:], [*rises, (moves[-1][0], moves[-1][1], moves[-1][2][2:])])
-        return _Feet(steps, pressed, Track(_through(time, np.array([heading(stand)]), headings)))
+        return Feet(steps, pressed, Track(_through(time, np.array([heading(stand)]), headings)))
 
     def _balance(
         self, sim: Simulation, models: Sequence[str], time: np.ndarray, pressed: np.ndarray, share: float
@@ -255,7 +285,7 @@ class Walk:
             for axes, values, weight in (("xy", level, 100.0), ("z", height, 100.0))
         ]
 
-    def _carriage(self, sim: Simulation, model: str, feet: _Feet, time: np.ndarray) -> list[Objective]:
+    def _carriage(self, sim: Simulation, model: str, feet: Feet, time: np.ndarray) -> list[Objective]:
         """Keep trunk and head upright and turned along the way; let the arms swing against the legs."""
         out: list[Objective] = []
         initial, m = sim.scene.kinematics(), sim.scene.model
@@ -289,7 +319,7 @@ class Walk:
         ]
 
 
-class _Feet(NamedTuple):
+class Feet(NamedTuple):
     """A walker's steps, where it presses (n, 3) and its heading over the walk's time."""
 
     steps: list[_Step]
@@ -315,46 +345,6 @@ class _Turning(NamedTuple):
         yaw, rate, acceleration = self.heading.at(time)
         about = np.array([0.0, 0.0, 1.0])
         return Sample(turned((yaw[0] - self.first) * about, self.upright), rate * about, acceleration * about)
-
-
-def walk(
-    name: str,
-    walkers: str | Walker | Sequence[Walker],
-    steps: int,
-    gait: Gait | None = None,
-    *,
-    carried: Sequence[str] = (),
-    begin: float | None = None,
-    finish: float = 0.8,
-    friction: float = 1.0,
-    extra: Extra | None = None,
-) -> list[Phase]:
-    """Return the phases in which characters walk.
-
-    Args:
-        name: comes before the name of each phase.
-        walkers: a character's name, or one or several :class:`Walker`; those that carry something together walk together.
-        steps: how many each takes.
-        gait: how they walk.
-        carried: models they carry (and who sits on those): the centre of mass of all is kept over all feet.
-        begin, finish: seconds before the first foot lifts and after the last one has landed.
-        friction: between soles and ground.
-        extra: further objectives of the whole walk, made when it begins; it gets the walk too, whose ``clock`` and ``feet``
-            say when and where they step.
-    """
-    gait = gait or Gait()
-    if isinstance(walkers, str):
-        walkers = [Walker(walkers)]
-    elif isinstance(walkers, Walker):
-        walkers = [walkers]
-    if not walkers:
-        raise InputError("walk: expected at least one character")
-    begin = (0.8 if gait.style == "preview" else gait.double) if begin is None else begin
-    begin = number("walk begin", begin, 0.2, 10, "s")
-    finish = number("walk finish", finish, 0.2, 10, "s")
-    return Walk(
-        name, walkers, steps, gait, carried=carried, begin=begin, finish=finish, friction=friction, extra=extra
-    ).phases()
 
 
 def _through(time: np.ndarray, start: np.ndarray, moves: Sequence[tuple[float, float, np.ndarray]]) -> np.ndarray:
