@@ -103,6 +103,8 @@ class Walk:
 
     feet: dict[str, Feet]
     """Steps of each walker, where it presses and where it heads to; known when the walk has begun."""
+    way: Track
+    """Horizontal way of the centre of mass of all, over the walk's time; known when the walk has begun."""
 
     def __init__(
         self,
@@ -271,6 +273,8 @@ class Walk:
             level = preview(pressed[:, :2], now[:2], velocity, now[2] - floor, sim.scene.gravity)
         else:
             level = pressed[:, :2] + (1.0 - _eased(time, 0.0, self._begin)) * (now - pressed[0])[:2]
+        if share == 1.0:
+            self.way = Track(level)
         walking = _eased(time, 0.0, self._begin) - _eased(time, self.seconds - self._finish, self.seconds)
         height = now[2] + pressed[:, 2:] - floor - self.gait.lower * walking
         return [
