@@ -14,6 +14,7 @@ from interplay.motion.controls import Control, Target
 from interplay.motion.footsteps import Gait
 from interplay.motion.machine import Machine, Phase
 from interplay.motion.walk import Walk, Walker
+from interplay.objectives.balance import Balance
 from interplay.objectives.base import Feature, Objective
 from interplay.objectives.com import Com
 from interplay.objectives.custom import Custom
@@ -37,6 +38,7 @@ __version__ = "0.2.0"
 __all__ = [
     "GROUND",
     "AngularMomentum",
+    "Balance",
     "Ball",
     "Barbell",
     "Beam",

@@ -103,8 +103,10 @@ class Funambulist(base.Scenario):
 
     def _balance(self, sim: ip.Simulation) -> Sequence[ip.Objective]:
         """Keep the centre of mass of both over the two feet."""
-        centre = base.support_centre(sim, ("alice/left_sole", "alice/right_sole"))
+        soles = ("alice/left_sole", "alice/right_sole")
+        centre = base.support_centre(sim, soles)
         return [
+            ip.Balance("alice", "bar", on=soles, terms=sim.terms, margin=0.02),
             ip.Com("alice", "bar", reference=centre, axes="xy", weight=100.0, stiffness=40.0),
             ip.Com("alice", reference=[sim.com("alice")[0][2]], axes="z", weight=10.0),
             *(

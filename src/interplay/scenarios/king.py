@@ -30,7 +30,7 @@ class King(base.Scenario):
     table_phase: ClassVar[str | None] = "lift"
     table_pairs: ClassVar[int | None] = 6
     camera: ClassVar[base.Camera] = base.Camera(
-        lookat=(0.0, 0, 0.85), distance=4.4, azimuth=125, elevation=-12, follow="litter/litter"
+        lookat=(0.0, 0, 0.85), distance=4.9, azimuth=125, elevation=-12, follow="litter/litter"
     )
 
     class Parameters(base.Parameters):
@@ -173,7 +173,8 @@ class King(base.Scenario):
         feet = [f"{carrier}/{side}_sole" for carrier in _CARRIERS for side in _SIDES]
         centre = base.support_centre(sim, feet)
         own = [o for carrier in _CARRIERS for o in self._stand(sim, carrier, 10.0)]
-        return [ip.Com(*_ALL, reference=centre, axes="xy", weight=100.0), *own, *self._upright(0.5)]
+        guard = ip.Balance(*_ALL, on=feet, terms=sim.terms)
+        return [ip.Com(*_ALL, reference=centre, axes="xy", weight=100.0), guard, *own, *self._upright(0.5)]
 
     @staticmethod
     def _sit(weight: float) -> list[ip.Objective]:
@@ -210,7 +211,7 @@ class King(base.Scenario):
         """Let the king's hand follow the user; nobody tells the carriers what to do."""
         held = [ip.Pose("litter", _litter(sim), weight=1e5)] if self.p.fixed else []
         follow = ip.Point(_HAND, control, weight=60.0, max_speed=0.6)
-        return [follow, ip.Gaze("king/head", _HAND, weight=0.5), *self._balance(sim), *held]
+        return [follow, ip.Gaze("king/head", _HAND, weight=0.5), *self._sit(0.3)[:1], *self._balance(sim), *held]
 
 
 _SITTING = {
