@@ -30,7 +30,7 @@ _FULL = 0.02
 class Balance(Com):
     """Capture point of the named models together over the surfaces they stand on, by a margin [m].
 
-    It is the weight of a last resort: zero while the capture point is inside the margin, and far above other objectives'
+    The surfaces may move; the first one stands for all. It is the weight of a last resort: zero while the capture point is inside the margin, and far above other objectives'
     outside.
     """
 
@@ -44,7 +44,7 @@ class Balance(Com):
         name: str | None = None,
     ):
         """Take the models, the patches they stand on, the present terms (which say where those are) and the margin [m]."""
-        super().__init__(*models, axes="xy", reference=(0.0, 0.0), weight=weight, stiffness=0.0, name=name)
+        super().__init__(*models, axes="xyz", reference=(0.0, 0.0, 0.0), weight=weight, stiffness=0.0, name=name)
         self.damping = 1.0
         m, corners, heights = terms.model, [], []
         for surface in on:
@@ -55,24 +55,37 @@ class Balance(Com):
             heights.append(p[2])
         if not corners:
             raise InputError("Balance: expected the surfaces that are stood on, got none")
-        self._floor = float(np.mean(heights))
+        self._site = m.site(on[0]).id
+        self._start, self._floor = terms.site_xpos[self._site].copy(), float(np.mean(heights))
         self.polygon = _shrunk(np.array(corners), number("Balance margin", margin, 0.0, 0.2, "m"))
 
     def bind(self, scene: Scene) -> None:
         """Collect the group's trees."""
         super().bind(scene)
-        self._gravity = scene.gravity
+        self._gravity, self._body = scene.gravity, int(scene.model.site_bodyid[self._site])
+        self._columns = np.searchsorted(self.dofs, scene.kinematics().chain(self._body))
+        if not np.isin(scene.kinematics().chain(self._body), self.dofs).all():
+            raise InputError(f"Balance: {scene.model.site(self._site).name!r} belongs to none of {self.models}")
 
     def feature(self, terms: Kinematics, time: float) -> Feature:
-        """Return the motion of the capture point out of its polygon: ẍ + ω ẋ + ω k e = 0 along e is ξ̇ = −k e."""
+        """Return the motion of the capture point out of its polygon: ẍ + ω ẋ + ω k e = 0 along e is ξ̇ = −k e.
+
+        The height is held meanwhile: who drops gains nothing.
+        """
         position, velocity, jacobian, bias = super().feature(terms, time)
-        height = max(float(self.position(terms)[2]) - self._floor, 0.1)
-        rate = np.sqrt(self._gravity / height)
-        away = outside(self.polygon, position + velocity / rate)
+        # What is stood on may itself move (a litter): all is seen from there.
+        place = terms.site_xpos[self._site]
+        v, a, J = terms.point(self._body, place)
+        position, velocity, bias = position - (place - self._start), velocity - v[:3], bias - a[:3]
+        jacobian[:, self._columns] -= J[:3]
+        rate = np.sqrt(self._gravity / max(float(position[2]) - self._floor, 0.1))
+        away = outside(self.polygon, position[:2] + velocity[:2] / rate)
         self._away = float(np.hypot(*away))
-        along = np.outer(away, away) / max(self._away**2, 1e-12)
-        wanted = rate * (velocity + _RETURN * away)
-        return Feature(np.zeros(2), along @ wanted, along @ jacobian, along @ bias)
+        along = np.zeros((3, 3))
+        along[:2, :2] = np.outer(away, away) / max(self._away**2, 1e-12)
+        along[2, 2] = 1.0
+        wanted = rate * (velocity + _RETURN * np.append(away, 0.0))
+        return Feature(np.zeros(3), along @ wanted, along @ jacobian, along @ bias)
 
     def add_to(self, terms: Kinematics, time: float, cost: Any) -> None:
         """Add the cost with a weight that grows with the distance from the polygon."""

@@ -139,6 +139,16 @@ def parts(sim: Simulation, model: str, *names: str) -> list[str]:
     return [f"{model}/{name}" for name in names if f"{model}/{name}" in bodies]
 
 
+def present_posture(sim: Simulation, *models: str) -> dict[str, float]:
+    """Return the present values of the scalar joints of some models, by name, as ``Posture`` takes them."""
+    m, out = sim.scene.model, {}
+    for joint in range(m.njnt):
+        name = m.joint(joint).name
+        if name.split("/")[0] in models and m.jnt_type[joint] in (2, 3):  # slide, hinge
+            out[name] = float(sim.state.qpos[m.jnt_qposadr[joint]])
+    return out
+
+
 def at_work(sim: Simulation, model: str, watched: str) -> Objectives:
     """Let a character stand and work: feet on the ground, a posture, an upright trunk, eyes on what it does.
 

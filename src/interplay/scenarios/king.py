@@ -89,9 +89,9 @@ class King(base.Scenario):
                 "reach",
                 "point",
                 palm + away,
-                palm + away - [0.7, 0.9, 0.7],
-                palm + away + [0.8, 1.1, 0.9],
-                max_speed=0.6,
+                palm + away - [0.5, 0.8, 0.4],
+                palm + away + [0.8, 1.0, 0.7],
+                max_speed=0.4,
                 help="point that the king's right hand reaches for",
             )
         )
@@ -173,8 +173,11 @@ class King(base.Scenario):
         feet = [f"{carrier}/{side}_sole" for carrier in _CARRIERS for side in _SIDES]
         centre = base.support_centre(sim, feet)
         own = [o for carrier in _CARRIERS for o in self._stand(sim, carrier, 10.0)]
-        guard = ip.Balance(*_ALL, on=feet, terms=sim.terms)
-        return [ip.Com(*_ALL, reference=centre, axes="xy", weight=100.0), guard, *own, *self._upright(0.5)]
+        guards = [
+            ip.Balance(*_ALL, on=feet, terms=sim.terms),
+            ip.Balance("king", on=("king/buttocks", "king/left_sole", "king/right_sole"), terms=sim.terms),
+        ]
+        return [ip.Com(*_ALL, reference=centre, axes="xy", weight=100.0), *guards, *own, *self._upright(0.5)]
 
     @staticmethod
     def _sit(weight: float) -> list[ip.Objective]:
@@ -210,8 +213,9 @@ class King(base.Scenario):
     def _reach(self, sim: ip.Simulation, control: ip.Control) -> Sequence[ip.Objective]:
         """Let the king's hand follow the user; nobody tells the carriers what to do."""
         held = [ip.Pose("litter", _litter(sim), weight=1e5)] if self.p.fixed else []
-        follow = ip.Point(_HAND, control, weight=60.0, max_speed=0.6)
-        return [follow, ip.Gaze("king/head", _HAND, weight=0.5), *self._sit(0.3)[:1], *self._balance(sim), *held]
+        follow = ip.Point(_HAND, control, weight=30, max_speed=0.5)
+        ease = ip.Posture(*_CARRIERS, values=base.present_posture(sim, *_CARRIERS), weight=0.4)
+        return [follow, ease, ip.Gaze("king/head", _HAND, weight=0.5), *self._sit(0.3)[:1], *self._balance(sim), *held]
 
 
 _SITTING = {
