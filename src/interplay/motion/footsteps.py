@@ -38,8 +38,8 @@ class Gait:
         sideways: how far two steps go to the left [m].
         turn: how far each step turns to the left [rad].
         width: distance of the feet across the way [m]; None: as they stand. 0 on a beam.
-        swing: seconds a foot is in the air; 0: 0.6, or 0.9 if static.
-        double: seconds both feet are on the ground between two steps; 0: 0.2, or 1.1 if static.
+        swing: seconds a foot is in the air; 0: 0.54, or 0.9 if static.
+        double: seconds both feet are on the ground between two steps; 0: 0.16, or 1.1 if static.
         clearance: how high the swinging sole is lifted over the higher of its two places [m].
         aside: how far the swinging foot goes round the standing leg [m].
         toe: how far the foot points down after lifting and up before landing [rad].
@@ -64,7 +64,7 @@ class Gait:
 
     def __post_init__(self) -> None:
         """Fill in the times of the style; refuse what nobody can walk."""
-        usual = pick("Gait style", self.style, {"static": (0.9, 1.1), "preview": (0.6, 0.2)})
+        usual = pick("Gait style", self.style, {"static": (0.9, 1.1), "preview": (0.54, 0.16)})
         for name, seconds in zip(("swing", "double"), usual, strict=True):
             if getattr(self, name) == 0.0:
                 object.__setattr__(self, name, seconds)
@@ -116,10 +116,7 @@ def footsteps(
     """
     number("walk steps", steps, 1, 1000)
     pick("first side", first, dict.fromkeys(SIDES))
-    if isinstance(surfaces, str):
-        surfaces = [surfaces] * steps
-    if len(surfaces) != steps:
-        raise InputError(f"walk: expected one surface, or one for each of {steps} steps, got {len(surfaces)}")
+    surfaces = one_for_each(surfaces, steps)
     stand = standing(sim, model)
     yaw = heading(stand)
     middle = 0.5 * (stand["left"].place + stand["right"].place)[:2]
@@ -142,6 +139,15 @@ def footsteps(
         height = sim.terms.site_xpos[sim.scene.site(surfaces[k])][2]
         out.append(Footprint(side, np.array([*place, height]), yaw, surfaces[k]))
     return out
+
+
+def one_for_each(surfaces: str | Sequence[str], steps: int) -> Sequence[str]:
+    """Return a surface for each step, of one or as many."""
+    if isinstance(surfaces, str):
+        return [surfaces] * steps
+    if len(surfaces) != steps:
+        raise InputError(f"walk: expected one surface, or one for each of {steps} steps, got {len(surfaces)}")
+    return surfaces
 
 
 def other_side(side: str) -> str:

@@ -13,7 +13,17 @@ import numpy as np
 
 from interplay.errors import InputError, number
 from interplay.motion.conditions import all_of, met, unloaded
-from interplay.motion.footsteps import SIDES, Footprint, Gait, Swing, footsteps, heading, other_side, standing
+from interplay.motion.footsteps import (
+    SIDES,
+    Footprint,
+    Gait,
+    Swing,
+    footsteps,
+    heading,
+    one_for_each,
+    other_side,
+    standing,
+)
 from interplay.motion.machine import Entry, Phase
 from interplay.motion.preview import GRID, Track, preview
 from interplay.objectives.base import FADE, Objective
@@ -165,11 +175,12 @@ class Walk:
         marks: dict[float, dict[str, list[tuple[str, int]]]] = {}
         soles = {}
         for walker in self.walkers:
+            surfaces = one_for_each(walker.surfaces, self.steps)
             for k, times in enumerate(self.times(walker)):
                 side = walker.first if k % 2 == 0 else other_side(walker.first)
                 for what, time in zip(("unload", "lift", "land"), times, strict=True):
                     marks.setdefault(round(time, 6), {}).setdefault(what, []).append((walker.model, k))
-                soles[walker.model, k] = (f"{walker.model}/{side}_sole", _surface(walker, k))
+                soles[walker.model, k] = (f"{walker.model}/{side}_sole", surfaces[k])
         events = [0.0, *sorted(marks), self.seconds]
         marks.setdefault(0.0, {})
         out = []
@@ -316,7 +327,7 @@ class Walk:
         """Let a foot swing; where its flatness and its path conflict (a trailing foot being lifted) the path wins."""
         path = self.clock.of(Swing(step.start, step.end, step.lift, self.gait))
         return [
-            Point(step.sole, Part(path, slice(0, 3), slice(0, 3)), weight=200.0, stiffness=150.0, max_speed=math.inf),
+            Point(step.sole, Part(path, slice(0, 3), slice(0, 3)), weight=1000.0, stiffness=200.0, max_speed=math.inf),
             Orientation(
                 step.sole, Part(path, slice(3, 7), slice(3, 6)), weight=10.0, stiffness=150.0, max_speed=math.inf
             ),
@@ -368,7 +379,3 @@ def _eased(time: np.ndarray, begin: float, end: float) -> np.ndarray:
 
 def _middle(feet: Mapping[str, Footprint]) -> np.ndarray:
     return 0.5 * (feet["left"].place + feet["right"].place)
-
-
-def _surface(walker: Walker, step: int) -> str:
-    return walker.surfaces if isinstance(walker.surfaces, str) else walker.surfaces[step]

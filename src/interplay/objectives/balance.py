@@ -14,7 +14,7 @@ import numba
 import numpy as np
 from scipy.spatial import ConvexHull, HalfspaceIntersection
 
-from interplay.errors import InputError, number
+from interplay.errors import InputError, number, unknown_name
 from interplay.objectives.base import Feature
 from interplay.objectives.com import Com
 from interplay.scene.kinematics import Kinematics
@@ -30,8 +30,8 @@ _FULL = 0.02
 class Balance(Com):
     """Capture point of the named models together over the surfaces they stand on, by a margin [m].
 
-    The surfaces may move; the first one stands for all. It is the weight of a last resort: zero while the capture point is inside the margin, and far above other objectives'
-    outside.
+    The surfaces may move; the first one stands for all. It is the weight of a last resort: zero while the capture point is
+    inside the margin, and far above other objectives' outside.
     """
 
     def __init__(
@@ -47,7 +47,10 @@ class Balance(Com):
         super().__init__(*models, axes="xyz", reference=(0.0, 0.0, 0.0), weight=weight, stiffness=0.0, name=name)
         self.damping = 1.0
         m, corners, heights = terms.model, [], []
+        known = [m.site(k).name for k in range(m.nsite)]
         for surface in on:
+            if surface not in known:
+                raise unknown_name("surface", surface, known)
             site = m.site(surface).id
             R, p = terms.site_xmat[site].reshape(3, 3), terms.site_xpos[site]
             half = m.site_size[site]

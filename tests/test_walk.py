@@ -1,0 +1,186 @@
+"""Walking: plans, swings, preview; on ground, in curves, sideways, on stairs; alone and together; as sure as it is fast."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+import interplay as ip
+from interplay.motion.footsteps import Footprint, Swing, footsteps
+from interplay.motion.preview import GRID, Track, preview
+from interplay.objectives.frame import rotation, turn_from
+from interplay.scenarios import scenario
+
+
+def walker(scene=None, dt=0.005):
+    scene = scene or ip.Scene().add(ip.Humanoid(1.7, 65, "female"), "ann")
+    sim = ip.Simulation(scene, dt)
+    for side in ("left", "right"):
+        sim.contacts.add(f"ann/{side}_sole", ip.GROUND, friction=1.0)
+    sim.objectives += [ip.Posture("ann", weight=0.05), ip.AngularMomentum("ann", weight=0.002)]
+    return sim
+
+
+def go(sim, walk):
+    """Walk to the end; return drift of contacts [m], torque over limit, and what gave way."""
+    sim.machine = ip.Machine([*walk.phases(), ip.blocks.hold("rest", 0.5, balance=("ann",))])
+    limit = sim.controller.limits.torque
+    powered, drift, load, given = np.isfinite(limit), 0.0, 0.0, 0
+    while not sim.machine.done:
+        solution = sim.step()
+        assert not sim.machine.failure
+        given += solution.fallback
+        drift = max(drift, np.abs(solution.drift[:, :3]).max())
+        load = max(load, (np.abs(solution.tau[powered]) / limit[powered]).max())
+    return drift, load, given
+
+
+def soles(sim):
+    return {s: sim.terms.site_xpos[sim.scene.site(f"ann/{s}_sole")].copy() for s in ("left", "right")}
+
+
+@pytest.fixture(scope="module")
+def straight():
+    """The same way in both styles: seconds, how far, certificate."""
+    out = {}
+    for style in ("static", "preview"):
+        sim = walker()
+        start = soles(sim)
+        walk = ip.Walk("walk", "ann", 6, ip.Gait(style=style))
+        out[style] = (*go(sim, walk), walk.seconds, start, soles(sim))
+    return out
+
+
+def test_both_styles_hold_the_same_certificate(straight):
+    for drift, load, given, *_ in straight.values():
+        assert given == 0
+        assert drift < 2e-4
+        assert load <= 1 + 1e-6
+
+
+def test_preview_is_much_faster_over_ground(straight):
+    """Measured between the first lifting and the last landing, over the same footsteps."""
+    speeds = {}
+    for style, (*_, start, end) in straight.items():
+        gait = ip.Gait(style=style)
+        way = end["left"][0] - start["left"][0]
+        speeds[style] = way / (6 * gait.swing + 5 * gait.double)
+        assert way == pytest.approx(5 * gait.stride, abs=0.01)
+    assert speeds["preview"] > 2.5 * speeds["static"]
+
+
+@pytest.mark.parametrize(
+    ("gait", "steps"),
+    [
+        (ip.Gait(stride=0.35, turn=0.25), 7),
+        (ip.Gait(stride=0.0, sideways=0.2), 6),
+        (ip.Gait(stride=-0.25), 5),
+        (ip.Gait(stride=0.3, width=0.3, arm_swing=0.0, clearance=0.1), 5),
+    ],
+    ids=["curved", "sideways", "backward", "wide"],
+)
+def test_feet_land_where_planned(gait, steps):
+    sim = walker()
+    planned = {p.side: p for p in footsteps(sim, "ann", steps, gait, "left")}
+    _, load, given = go(sim, ip.Walk("walk", "ann", steps, gait))
+    assert given == 0
+    assert load <= 1 + 1e-6
+    for side, place in soles(sim).items():
+        assert_allclose(place, planned[side].place, atol=0.012)
+    heading = sim.terms.xmat[sim.scene.body("ann/pelvis")].reshape(3, 3)[:, 0]
+    assert abs(np.arctan2(heading[1], heading[0]) - planned["left"].heading) < 0.1
+
+
+def test_stairs_are_climbed():
+    scene = ip.Scene().add(ip.Humanoid(1.7, 65, "female"), "ann").add(ip.Stairs(3, 0.16, 0.30), "stairs", pos=(0.2, 0))
+    sim = walker(scene)
+    height = sim.com("ann")[0][2]
+    gait = ip.Gait(stride=0.30, clearance=0.07, swing=0.8, double=0.35, arm_swing=0.1, lower=0.03, toe=0.1)
+    surfaces = [f"stairs/step_{k}" for k in (1, 2, 3, 3)]
+    _, _, given = go(sim, ip.Walk("walk", ip.Walker("ann", surfaces=surfaces), 4, gait))
+    assert given == 0
+    assert sim.com("ann")[0][2] - height == pytest.approx(0.48, abs=0.03)
+
+
+def test_a_walk_resumes_where_it_was():
+    """A checkpoint within a swing leads to the same walk."""
+    runs = []
+    for stop in (None, 1.1):
+        sim = walker()
+        sim.machine = ip.Machine(ip.Walk("walk", "ann", 3, ip.Gait()).phases())
+        while sim.time < 2.2:
+            if stop is not None and sim.time >= stop:
+                saved, stop = sim.checkpoint(), None
+                sim = walker()
+                sim.machine = ip.Machine(ip.Walk("walk", "ann", 3, ip.Gait()).phases())
+                sim.restore(saved)
+            sim.step()
+        runs.append(sim.state.qpos)
+    assert_allclose(*runs, atol=1e-7)
+
+
+def test_preview_presses_where_it_shall():
+    """x − ẍ h/g follows the plan; it begins as it is and ends at rest over the last place."""
+    time = GRID * np.arange(800)
+    pressed = np.zeros((800, 2))
+    pressed[time > 1.5, 1] = 0.1
+    pressed[time > 2.3] = (0.4, -0.1)
+    pressed[time > 3.1] = (0.4, 0.0)
+    begin, speed, height = np.array([0.02, -0.01]), np.array([0.05, 0.0]), 0.9
+    way = preview(pressed, begin, speed, height, 9.81)
+    assert_allclose(way[0], begin, atol=1e-12)
+    assert_allclose((way[1] - way[0]) / GRID, speed, atol=1e-9)
+    assert_allclose(way[-1], pressed[-1], atol=1e-3)
+    felt = way[1:-1] - (way[2:] - 2 * way[1:-1] + way[:-2]) / GRID**2 * height / 9.81
+    late = np.abs(felt - pressed[1:-1])
+    calm = time[1:-1] > 1.0  # it does not begin as a pendulum at rest would
+    for change in (1.5, 2.3, 3.1):
+        calm &= np.abs(time[1:-1] - change) > 0.2
+    assert late[calm].max() < 0.01
+
+
+def test_references_carry_their_derivatives():
+    start = Footprint("left", np.array([0.0, 0.1, 0.0]), 0.2, ip.GROUND)
+    end = Footprint("left", np.array([0.5, 0.2, 0.16]), 0.7, ip.GROUND)
+    swing, h = Swing(start, end, 1.0, ip.Gait(aside=0.05, toe=0.4)), 1e-5
+    for time in np.linspace(1.05, 1.55, 9):
+        before, now, after = (swing.at(time + s) for s in (-h, 0, h))
+        linear = (after.value[:3] - before.value[:3]) / (2 * h)
+        angular = turn_from(before.value[3:], rotation(after.value[3:])) / (2 * h)
+        assert_allclose(now.velocity, np.concatenate([linear, angular]), atol=1e-6)
+        assert_allclose(now.acceleration, (after.velocity - before.velocity) / (2 * h), atol=1e-4)
+    track = Track(np.sin(GRID * np.arange(300))[:, None])
+    x, v, a = track.at(1.234)
+    assert_allclose([x[0], v[0], a[0]], [np.sin(1.234), np.cos(1.234), -np.sin(1.234)], atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: ip.Gait(style="statik"), "statik"),
+        (lambda: ip.Gait(stride=float("nan")), "stride"),
+        (lambda: ip.Gait(swing=0.01), "swing"),
+        (lambda: ip.Walk("w", [], 3), "at least one"),
+        (lambda: go(walker(), ip.Walk("w", ip.Walker("ann", first="lef"), 3)), "lef"),
+        (lambda: go(walker(), ip.Walk("w", ip.Walker("ann", surfaces=["ground"]), 3)), "3 steps"),
+        (lambda: go(walker(), ip.Walk("w", "anne", 3)), "anne"),
+    ],
+)
+def test_bad_walks_are_refused(make, words):
+    with pytest.raises(ip.InterplayError, match=words):
+        make()
+
+
+@pytest.mark.parametrize("offset", [0.0, 0.25])
+def test_carriers_step_together_or_in_turns(offset):
+    """King's phase offset: the litter arrives, whoever steps first."""
+    sim = scenario("king")({"offset": offset, "steps": 2}).simulation()
+    start = sim.terms.xpos[sim.scene.body("litter")].copy()
+    lifted = []
+    while sim.machine.phase is None or sim.machine.phase.name != "lower":
+        assert not sim.step().fallback
+        assert not sim.machine.failure
+        if sim.machine.phase.name not in lifted:
+            lifted.append(sim.machine.phase.name)
+    assert sim.terms.xpos[sim.scene.body("litter")][0] - start[0] == pytest.approx(0.3, abs=0.05)
+    together = any("front lift" in name and "rear lift" in name for name in lifted)
+    assert together == (offset == 0.0)
