@@ -42,9 +42,7 @@ def test_it_yields_before_it_falls():
     assert abs(com[2] - height) < 0.1
     edge = max(abs(guarded.terms.site_xpos[guarded.scene.site(s)][1]) for s in SOLES) + 0.0475
     assert abs(com[1] + velocity[1] * np.sqrt(com[2] / 9.81)) < edge
-    with pytest.raises(AssertionError):
-        for _ in range(900):
-            assert not other.step().fallback
+    assert any(other.step().fallback for _ in range(900))
 
 
 def test_it_has_no_weight_while_all_is_well():
