@@ -14,6 +14,7 @@ from interplay.motion.controls import Control
 from interplay.motion.machine import Machine, Phase
 from interplay.objectives.base import Feature, Objective
 from interplay.objectives.com import Com
+from interplay.objectives.com_over import ComOver
 from interplay.objectives.custom import Custom
 from interplay.objectives.force import ContactForce
 from interplay.objectives.frame import Frame
@@ -41,6 +42,7 @@ __all__ = [
     "Box",
     "Character",
     "Com",
+    "ComOver",
     "Constant",
     "ContactError",
     "ContactForce",
