@@ -20,6 +20,13 @@ _LOWER = 0.025
 _STEP, _DEPTH = 0.31, 0.36
 """Length of the step from a block on to shoulders, and depth of a block [m]."""
 
+_SHIFTS = {"top": (1.2, 1.7), "middle": (2.0, 2.8)}
+"""Seconds in which a climber's centre of mass goes over one foot, and across from block to shoulder. Going d in T, the
+pressure point leads it by up to (z/g) 5.8 d/T², with z its height over the feet: who bears someone must go slower."""
+
+_SWING = 0.9
+"""Seconds of a foot's way through the air."""
+
 _GRIP = {"friction": 1.0}
 
 Standing = Mapping[str, Sequence[str]]
@@ -39,14 +46,13 @@ class Acrobats(base.Scenario):
     dt: ClassVar[float] = 0.010
     table_phase: ClassVar[str | None] = "tower"
     table_pairs: ClassVar[int | None] = 6
-    camera: ClassVar[base.Camera] = base.Camera(lookat=(-0.3, 0, 2.2), distance=6.6, azimuth=120, elevation=-6)
+    camera: ClassVar[base.Camera] = base.Camera(lookat=(-0.25, 0, 2.35), distance=5.8, azimuth=138, elevation=-4)
 
     class Parameters(base.Parameters):
         """The cast and its pace."""
 
         middle: float = Field(62.0, ge=40, le=90, description="mass of the middle character [kg]")
         top: float = Field(50.0, ge=30, le=80, description="mass of the top character [kg]")
-        pace: float = Field(1.0, ge=0.5, le=1.5, description="how briskly they climb: 2 halves every duration")
 
     p: Parameters
 
@@ -92,14 +98,33 @@ class Acrobats(base.Scenario):
         pair: Carried = {**alone, "middle": ("top",)}
         tower: Carried = {**pair, "bottom": ("middle", "top")}
         stand: Standing = {name: _soles(name) for name in _CAST}
-        home = None
+        control = sim.add_control(self._control(sim))
+
+        def shake(sim: ip.Simulation) -> list[ip.Objective]:
+            """Her centre of mass follows the user; whom she stands on come under her, and all stay over their soles."""
+            return [
+                ip.Com("top", reference=control),
+                ip.ComOver("top", over=_soles("top"), reference=(0, 0), weight=20.0),
+                *self._balance({name: stand[name] for name in ("bottom", "middle")}, tower, 1.0)(sim),
+            ]
+
         sim.machine = ip.Machine(
             [
                 ip.Phase("ready", self._balance(stand, alone, 1.0), seconds=1.0),
                 *self._climb("top", "middle", alone, pair),
                 *self._climb("middle", "bottom", pair, tower),
                 ip.Phase("tower", self._balance(stand, tower, 1.0), seconds=1.5),
+                ip.Phase("shake", shake, interactive=True, timeout=None),
             ]
+        )
+
+    def _control(self, sim: ip.Simulation) -> ip.Control:
+        """Return the live control of the top one's centre of mass, about where it will be on the finished tower."""
+        # The blocks are as high as the shoulders they lead to: she starts as high as she will stand.
+        home = np.array([*base.support_centre(sim, _soles("bottom")), sim.com("top")[0][2]])
+        span = np.array([0.06, 0.15, 0.06])
+        return ip.Control(
+            "com", "point", home, home - span, home + span * [1, 1, 0.3], max_speed=0.25, help="centre of mass of the top one"
         )
 
     def _climb(self, climber: str, carrier: str, before: Carried, after: Carried) -> list[ip.Phase]:
@@ -108,27 +133,27 @@ class Acrobats(base.Scenario):
         stand: Standing = {name: _soles(name) for name in _CAST}
         on_left, on_right = {**stand, climber: (left,)}, {**stand, climber: (right,)}
         group = (climber, *before[climber])
-        far = self._seconds(1.2)
+        shift, cross = _SHIFTS[climber]
         arrived = ip.conditions.com_over
         return [
             ip.Phase(
                 f"{climber}: shift",
-                self._balance(on_left, before, self._seconds(0.9)),
-                seconds=self._seconds(0.9),
+                self._balance(on_left, before, shift),
+                seconds=shift,
                 until=arrived(group, left, within=0.02),
             ),
             *self._step(climber, "right", carrier, on_left, before),
             ip.Phase(
                 f"{climber}: cross over",
-                self._balance(on_right, after, far),
-                seconds=far,
+                self._balance(on_right, after, cross),
+                seconds=cross,
                 until=arrived(group, right, within=0.015),
             ),
             *self._step(climber, "left", carrier, on_right, after),
             ip.Phase(
                 f"{climber}: stand",
-                self._balance(stand, after, self._seconds(0.9)),
-                seconds=self._seconds(0.9),
+                self._balance(stand, after, shift),
+                seconds=shift,
                 until=arrived(group, left, right, within=0.015),
             ),
         ]
@@ -136,20 +161,19 @@ class Acrobats(base.Scenario):
     def _step(self, climber: str, side: str, carrier: str, stand: Standing, carried: Carried) -> list[ip.Phase]:
         """Unload a foot, lift it over to the shoulder of its side and put it down."""
         sole, shoulder = f"{climber}/{side}_sole", f"{carrier}/{side}_shoulder"
-        swing = self._seconds(0.9)
 
         def swinging(sim: ip.Simulation) -> list[ip.Objective]:
             ends = [sim.terms.site_xpos[sim.scene.site(s)] for s in (sole, shoulder)]
             over = np.mean(ends, axis=0) + [0, 0, 0.16]
-            meet = ip.Meet(sole, shoulder, sim.terms, sim.time, swing, via=over, weight=100.0, stiffness=100.0)
-            return [meet, *self._balance(stand, carried, swing)(sim)]
+            meet = ip.Meet(sole, shoulder, sim.terms, sim.time, _SWING, via=over, weight=100.0, stiffness=100.0)
+            return [meet, *self._balance(stand, carried, _SWING)(sim)]
 
         return [
             ip.blocks.remove_contact(
                 f"{climber}: unload {side}", sole, extra=self._balance(stand, carried, 0.4), timeout=5.0
             ),
             ip.Phase(
-                f"{climber}: swing {side}", swinging, seconds=swing, until=ip.conditions.met(sole, shoulder, 0.005)
+                f"{climber}: swing {side}", swinging, seconds=_SWING, until=ip.conditions.met(sole, shoulder, 0.005)
             ),
             ip.blocks.add_contact(
                 f"{climber}: land {side}",
@@ -175,10 +199,6 @@ class Acrobats(base.Scenario):
             return out
 
         return objectives
-
-    def _seconds(self, usual: float) -> float:
-        return usual / self.p.pace
-
 
 def _soles(name: str) -> tuple[str, ...]:
     return tuple(f"{name}/{side}_sole" for side in _SIDES)
