@@ -46,7 +46,7 @@ class Acrobats(base.Scenario):
     dt: ClassVar[float] = 0.010
     table_phase: ClassVar[str | None] = "tower"
     table_pairs: ClassVar[int | None] = 6
-    camera: ClassVar[base.Camera] = base.Camera(lookat=(-0.25, 0, 2.35), distance=5.8, azimuth=138, elevation=-4)
+    camera: ClassVar[base.Camera] = base.Camera(lookat=(-0.25, 0, 2.1), distance=6.4, azimuth=138, elevation=-4)
 
     class Parameters(base.Parameters):
         """The cast and its pace."""
@@ -103,8 +103,8 @@ class Acrobats(base.Scenario):
         def shake(sim: ip.Simulation) -> list[ip.Objective]:
             """Her centre of mass follows the user; whom she stands on come under her, and all stay over their soles."""
             return [
-                ip.Com("top", reference=control),
-                ip.ComOver("top", over=_soles("top"), reference=(0, 0), weight=20.0),
+                ip.Com("top", reference=control, weight=200.0),
+                ip.ComOver("top", over=_soles("top"), reference=(0, 0), weight=150.0),
                 *self._balance({name: stand[name] for name in ("bottom", "middle")}, tower, 1.0)(sim),
             ]
 
@@ -124,7 +124,7 @@ class Acrobats(base.Scenario):
         home = np.array([*base.support_centre(sim, _soles("bottom")), sim.com("top")[0][2]])
         span = np.array([0.06, 0.15, 0.06])
         return ip.Control(
-            "com", "point", home, home - span, home + span * [1, 1, 0.3], max_speed=0.25, help="centre of mass of the top one"
+            "com", "point", home, home - span, home + span * [1, 1, 0.3], max_speed=0.2, help="centre of mass of the top one"
         )
 
     def _climb(self, climber: str, carrier: str, before: Carried, after: Carried) -> list[ip.Phase]:
