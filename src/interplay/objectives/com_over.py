@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numba
 import numpy as np
 
 from interplay.errors import InputError
 from interplay.objectives.base import Feature
 from interplay.objectives.com import Com
-from interplay.scene.kinematics import Kinematics
+from interplay.scene.kinematics import Kinematics, point_column, point_motion
 from interplay.scene.scene import Scene
 
 
@@ -42,15 +43,14 @@ class ComOver(Com):
 
     def bind(self, scene: Scene) -> None:
         """Collect the group's trees and the chains of DOFs that move the surfaces."""
-        self._sites = [scene.site(name) for name in self.over]
+        self._sites = np.array([scene.site(name) for name in self.over])
         super().bind(scene)
         m, terms = scene.model, scene.kinematics()
         self._own = self.dofs
-        self._site_body = [int(m.site_bodyid[site]) for site in self._sites]
-        chains = [terms.chain(body) for body in self._site_body]
+        self._site_body = m.site_bodyid[self._sites].astype(np.int64)
+        chains = [terms.chain(int(body)) for body in self._site_body]
         self.dofs = np.unique(np.concatenate([self._own, *chains]))
         self._columns = np.searchsorted(self.dofs, self._own)
-        self._chains = [np.searchsorted(self.dofs, chain) for chain in chains]
 
     def position(self, terms: Kinematics) -> np.ndarray:
         """Return the offset (3,) [m] of the centre of mass from the middle of the surfaces."""
@@ -61,10 +61,42 @@ class ComOver(Com):
         motion, own = self.motion(terms, self._own)
         jac = np.zeros((3, len(self.dofs)))
         jac[:, self._columns] = own
-        share = 1.0 / len(self._sites)
-        for site, body, chain in zip(self._sites, self._site_body, self._chains, strict=True):
-            p = terms.site_xpos[site]
-            v, a, J = terms.point(body, p)
-            motion -= share * np.array([p, v[:3], a[:3]])
-            jac[:, chain] -= share * J[:3]
+        _less_middle(
+            terms.site_xpos,
+            terms.cvel,
+            terms.bias_acc,
+            terms.subtree_com,
+            terms.root,
+            terms.cdof,
+            terms.chain_start,
+            terms.chain_dofs,
+            self._sites,
+            self._site_body,
+            self.dofs,
+            jac,
+            motion,
+        )
         return self.against_reference(motion, jac, time)
+
+
+@numba.njit(cache=True)
+def _less_middle(
+    site_xpos, cvel, bias_acc, com, root, cdof, chain_start, chain_dofs, sites, site_body, dofs, jac, motion
+):
+    """Subtract the middle of the sites from position, velocity and bias acceleration, and its Jacobian."""
+    share, point, column = 1.0 / len(sites), np.empty((2, 6)), np.empty(6)
+    for k in range(len(sites)):
+        body, p = site_body[k], site_xpos[sites[k]]
+        r = p - com[root[body]]
+        point_motion(cvel[body], bias_acc[body], r, point)
+        for i in range(3):
+            motion[0, i] -= share * p[i]
+            motion[1, i] -= share * point[0, i]
+            motion[2, i] -= share * point[1, i]
+        at = 0
+        for j in range(chain_start[body], chain_start[body + 1]):
+            while dofs[at] < chain_dofs[j]:  # both ascend
+                at += 1
+            point_column(cdof[chain_dofs[j]], r, column)
+            for i in range(3):
+                jac[i, at] -= share * column[i]

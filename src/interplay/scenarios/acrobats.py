@@ -17,7 +17,7 @@ _SIDES = ("left", "right")
 _LOWER = 0.025
 """How much lower the centre of mass goes while one foot is up [m]: the standing knee keeps its bend."""
 
-_STEP, _DEPTH = 0.31, 0.36
+_STEP, _DEPTH = 0.31, 0.32
 """Length of the step from a block on to shoulders, and depth of a block [m]."""
 
 _SHIFTS = {"top": (1.2, 1.7), "middle": (2.0, 2.8)}
@@ -68,7 +68,7 @@ class Acrobats(base.Scenario):
         sole, wide, z = 0.0, 0.16, 0.0
         for k, (name, body) in enumerate(zip(_CAST, cast, strict=True)):
             if k:
-                scene.add(ip.Platform((_DEPTH, 0.9, z)), f"block_{name}", pos=(sole + 0.14 - _DEPTH / 2, 0))
+                scene.add(ip.Platform((_DEPTH, 1.0 - 0.1 * k, z)), f"block_{name}", pos=(sole + 0.14 - _DEPTH / 2, 0))
             scene.add(body, name, pos=(sole - 0.06, 0, z), posture=arms if k else None)
             feet = [(f"{name}/{s}_sole", (sole, y * wide, z, 0, 0, 1)) for s, y in zip(_SIDES, (1, -1), strict=True)]
             scene.reach(*feet[0], feet[1], balance=False)
