@@ -14,18 +14,23 @@ from interplay.scenarios import base
 
 _CAST = ("bottom", "middle", "top")
 _SIDES = ("left", "right")
-_LOWER = 0.025
-"""How much lower the centre of mass goes while one foot is up [m]: the standing knee keeps its bend."""
+_REACHING, _CROSSING, _RISING = 0.055, 0.07, 0.03
+"""How much lower a climber's centre of mass goes [m]: while the first foot reaches for the shoulder, while the weight goes
+across, while the second foot follows. The legs span the step, and the standing knee keeps its bend."""
 
-_STEP, _DEPTH = 0.31, 0.32
-"""Length of the step from a block on to shoulders, and depth of a block [m]."""
+_STEP, _EDGE, _DEPTH = 0.25, 0.10, 0.30
+"""Length of the step from a block on to shoulders, how far the block's edge is before the middle of the soles (the toes look
+over it), and the depth of a block [m]."""
 
 _SHIFTS = {"top": (1.2, 1.7), "middle": (2.0, 2.8)}
 """Seconds in which a climber's centre of mass goes over one foot, and across from block to shoulder. Going d in T, the
 pressure point leads it by up to (z/g) 5.8 d/T², with z its height over the feet: who bears someone must go slower."""
 
-_SWING = 0.9
+_SWING = 1.0
 """Seconds of a foot's way through the air."""
+
+_BENDS = {"right": 0.85, "left": 0.55}
+"""Bend of the standing knee when a foot lands [rad]: the first one reaches out, the second one is drawn in."""
 
 _GRIP = {"friction": 1.0}
 
@@ -51,8 +56,8 @@ class Acrobats(base.Scenario):
     class Parameters(base.Parameters):
         """The cast and its pace."""
 
-        middle: float = Field(62.0, ge=40, le=90, description="mass of the middle character [kg]")
-        top: float = Field(50.0, ge=30, le=80, description="mass of the top character [kg]")
+        middle: float = Field(62.0, ge=50, le=80, description="mass of the middle character [kg]")
+        top: float = Field(50.0, ge=30, le=60, description="mass of the top character [kg]")
 
     p: Parameters
 
@@ -61,14 +66,14 @@ class Acrobats(base.Scenario):
         arms = {f"{side}_shoulder_abduction": 0.75 for side in _SIDES}
         cast = (
             ip.Humanoid(1.86, 100, strength=math.inf),
-            ip.Humanoid(1.70, self.p.middle),
+            ip.Humanoid(1.70, self.p.middle, strength=1.3),  # trained: he walks with her on his shoulders
             ip.Humanoid(1.60, self.p.top, "female"),
         )
         scene = ip.Scene()
         sole, wide, z = 0.0, 0.16, 0.0
         for k, (name, body) in enumerate(zip(_CAST, cast, strict=True)):
             if k:
-                scene.add(ip.Platform((_DEPTH, 1.0 - 0.1 * k, z)), f"block_{name}", pos=(sole + 0.14 - _DEPTH / 2, 0))
+                scene.add(ip.Platform((_DEPTH, 1.0 - 0.1 * k, z)), f"block_{name}", pos=(sole + _EDGE - _DEPTH / 2, 0))
             scene.add(body, name, pos=(sole - 0.06, 0, z), posture=arms if k else None)
             feet = [(f"{name}/{s}_sole", (sole, y * wide, z, 0, 0, 1)) for s, y in zip(_SIDES, (1, -1), strict=True)]
             scene.reach(*feet[0], feet[1], balance=False)
@@ -138,18 +143,18 @@ class Acrobats(base.Scenario):
         return [
             ip.Phase(
                 f"{climber}: shift",
-                self._balance(on_left, before, shift),
+                self._balance(on_left, before, shift, _REACHING),
                 seconds=shift,
                 until=arrived(group, left, within=0.02),
             ),
-            *self._step(climber, "right", carrier, on_left, before),
+            *self._step(climber, "right", carrier, on_left, before, _REACHING),
             ip.Phase(
                 f"{climber}: cross over",
-                self._balance(on_right, after, cross),
+                self._balance(on_right, after, cross, _CROSSING),
                 seconds=cross,
                 until=arrived(group, right, within=0.015),
             ),
-            *self._step(climber, "left", carrier, on_right, after),
+            *self._step(climber, "left", carrier, on_right, after, _RISING),
             ip.Phase(
                 f"{climber}: stand",
                 self._balance(stand, after, shift),
@@ -158,19 +163,23 @@ class Acrobats(base.Scenario):
             ),
         ]
 
-    def _step(self, climber: str, side: str, carrier: str, stand: Standing, carried: Carried) -> list[ip.Phase]:
+    def _step(self, climber: str, side: str, carrier: str, stand: Standing, carried: Carried, lower: float) -> list[ip.Phase]:
         """Unload a foot, lift it over to the shoulder of its side and put it down."""
         sole, shoulder = f"{climber}/{side}_sole", f"{carrier}/{side}_shoulder"
+        knee = f"{climber}/{_SIDES[side == 'left']}_knee_flexion"
 
         def swinging(sim: ip.Simulation) -> list[ip.Objective]:
             ends = [sim.terms.site_xpos[sim.scene.site(s)] for s in (sole, shoulder)]
-            over = np.mean(ends, axis=0) + [0, 0, 0.16]
-            meet = ip.Meet(sole, shoulder, sim.terms, sim.time, _SWING, via=over, weight=100.0, stiffness=100.0)
-            return [meet, *self._balance(stand, carried, _SWING)(sim)]
+            over = np.mean(ends, axis=0) + [0, 0, 0.12]
+            meet = ip.Meet(sole, shoulder, sim.terms, sim.time, _SWING, via=over, weight=200.0, turn_weight=1.0, stiffness=100.0)
+            now = float(sim.state.qpos[sim.scene.model.jnt_qposadr[sim.scene.joint(knee)]])
+            # The foot is lifted by its own leg, not by straightening the one that stands.
+            bent = ip.JointAngle(knee, ip.MinimumJerk(now, _BENDS[side], sim.time, _SWING), weight=20.0)
+            return [meet, bent, *self._balance(stand, carried, _SWING, lower)(sim)]
 
         return [
             ip.blocks.remove_contact(
-                f"{climber}: unload {side}", sole, extra=self._balance(stand, carried, 0.4), timeout=5.0
+                f"{climber}: unload {side}", sole, extra=self._balance(stand, carried, 0.4, lower), timeout=5.0
             ),
             ip.Phase(
                 f"{climber}: swing {side}", swinging, seconds=_SWING, until=ip.conditions.met(sole, shoulder, 0.005)
@@ -179,12 +188,12 @@ class Acrobats(base.Scenario):
                 f"{climber}: land {side}",
                 (sole, shoulder, _GRIP),
                 seconds=0.4,
-                extra=self._balance(stand, carried, 0.4),
+                extra=self._balance(stand, carried, 0.4, lower),
             ),
         ]
 
-    def _balance(self, stand: Standing, carried: Carried, seconds: float) -> base.Objectives:
-        """Bring everyone, together with whom they bear, over the soles they stand on."""
+    def _balance(self, stand: Standing, carried: Carried, seconds: float, lower: float = 0.0) -> base.Objectives:
+        """Bring everyone, together with whom they bear, over the soles they stand on; lower, who stands on one."""
 
         def objectives(sim: ip.Simulation) -> list[ip.Objective]:
             out: list[ip.Objective] = []
@@ -193,9 +202,9 @@ class Acrobats(base.Scenario):
                 start = _over(sim, group, soles)[:2]
                 across = ip.MinimumJerk(start, np.zeros(2), sim.time, seconds)
                 out.append(ip.ComOver(*group, over=soles, reference=across))
-                goal = self._height[name] - (_LOWER if len(soles) == 1 else 0.0)
+                goal = self._height[name] - (lower if len(soles) == 1 else 0.0)
                 up = ip.MinimumJerk(_over(sim, [name], soles)[2], goal, sim.time, seconds)
-                out.append(ip.ComOver(name, over=soles, reference=up, axes="z", weight=20.0))
+                out.append(ip.ComOver(name, over=soles, reference=up, axes="z", weight=300.0))
             return out
 
         return objectives
