@@ -21,8 +21,8 @@ class Meet(Pose):
     """Pose of a surface on its way to another surface (patches face to face, grips along their axes), or to a point.
 
     It starts where the surface is in ``terms`` and arrives after some seconds, turned as little as possible. ``via`` is a
-    way-point [m]; ``stand_off`` keeps a distance [m] before the target, along its normal or axis; ``turn_weight`` lets the
-    orientation yield to the path (a foot that is lifted behind the body cannot stay flat).
+    way-point [m]; ``stand_off`` keeps a distance [m] before the target, along its normal or axis; ``turn_weight`` (by
+    default ``weight``) lets the orientation yield to the path: a foot lifted behind the body cannot stay flat.
     """
 
     def __init__(
@@ -40,7 +40,7 @@ class Meet(Pose):
         stiffness: float = 60.0,
         name: str | None = None,
     ):
-        """Take both surfaces (or a point (3,)), the present terms, the time it begins and its duration [s]; ``turn_weight`` is ``weight`` if not given."""
+        """Take both surfaces (or a point (3,)), the present terms, the time it begins, its duration [s] and its weights."""
         super().__init__(surface, weight=weight, stiffness=stiffness, name=name)
         self._goal, self._begin = target if isinstance(target, str) else vector("target", target, 3), begin
         self._seconds, self._stand_off = number("seconds", seconds, 1e-3), number("stand_off", stand_off)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
@@ -51,7 +52,7 @@ class Acrobats(base.Scenario):
     dt: ClassVar[float] = 0.010
     table_phase: ClassVar[str | None] = "tower"
     table_pairs: ClassVar[int | None] = 6
-    camera: ClassVar[base.Camera] = base.Camera(lookat=(-0.25, 0, 2.1), distance=6.4, azimuth=138, elevation=-4)
+    camera: ClassVar[base.Camera] = base.Camera(lookat=(-0.2, 0, 2.17), distance=6.8, azimuth=138, elevation=-4)
 
     class Parameters(base.Parameters):
         """The cast and its pace."""
@@ -63,6 +64,10 @@ class Acrobats(base.Scenario):
 
     def build(self) -> ip.Scene:
         """Place the strong man on the ground, and behind him two blocks as high as shoulders with the others on them."""
+        if self.character is not None:
+            raise ip.InputError(
+                "acrobats has a cast of its own, who must fit on each other's shoulders: no --character"
+            )
         arms = {f"{side}_shoulder_abduction": 0.75 for side in _SIDES}
         cast = (
             ip.Humanoid(1.86, 100, strength=math.inf),
@@ -94,7 +99,7 @@ class Acrobats(base.Scenario):
                 ip.Orientation(f"{name}/pelvis", weight=2.0),
                 ip.Orientation(f"{name}/chest", weight=10.0),
             ]
-        for carrier, climber in zip(_CAST, _CAST[1:], strict=False):
+        for carrier, climber in itertools.pairwise(_CAST):
             for side in _SIDES:
                 for part in ("shank", "foot"):
                     sim.collisions.add(f"{carrier}/head", f"{climber}/{side}_{part}", influence=0.03, security=0.004)
@@ -129,7 +134,13 @@ class Acrobats(base.Scenario):
         home = np.array([*base.support_centre(sim, _soles("bottom")), sim.com("top")[0][2]])
         span = np.array([0.06, 0.15, 0.06])
         return ip.Control(
-            "com", "point", home, home - span, home + span * [1, 1, 0.3], max_speed=0.2, help="centre of mass of the top one"
+            "com",
+            "point",
+            home,
+            home - span,
+            home + span * [1, 1, 0.3],
+            max_speed=0.2,
+            help="centre of mass of the top one",
         )
 
     def _climb(self, climber: str, carrier: str, before: Carried, after: Carried) -> list[ip.Phase]:
@@ -163,7 +174,9 @@ class Acrobats(base.Scenario):
             ),
         ]
 
-    def _step(self, climber: str, side: str, carrier: str, stand: Standing, carried: Carried, lower: float) -> list[ip.Phase]:
+    def _step(
+        self, climber: str, side: str, carrier: str, stand: Standing, carried: Carried, lower: float
+    ) -> list[ip.Phase]:
         """Unload a foot, lift it over to the shoulder of its side and put it down."""
         sole, shoulder = f"{climber}/{side}_sole", f"{carrier}/{side}_shoulder"
         knee = f"{climber}/{_SIDES[side == 'left']}_knee_flexion"
@@ -171,7 +184,9 @@ class Acrobats(base.Scenario):
         def swinging(sim: ip.Simulation) -> list[ip.Objective]:
             ends = [sim.terms.site_xpos[sim.scene.site(s)] for s in (sole, shoulder)]
             over = np.mean(ends, axis=0) + [0, 0, 0.12]
-            meet = ip.Meet(sole, shoulder, sim.terms, sim.time, _SWING, via=over, weight=200.0, turn_weight=1.0, stiffness=100.0)
+            meet = ip.Meet(
+                sole, shoulder, sim.terms, sim.time, _SWING, via=over, weight=200.0, turn_weight=1.0, stiffness=100.0
+            )
             now = float(sim.state.qpos[sim.scene.model.jnt_qposadr[sim.scene.joint(knee)]])
             # The foot is lifted by its own leg, not by straightening the one that stands.
             bent = ip.JointAngle(knee, ip.MinimumJerk(now, _BENDS[side], sim.time, _SWING), weight=20.0)
@@ -208,6 +223,7 @@ class Acrobats(base.Scenario):
             return out
 
         return objectives
+
 
 def _soles(name: str) -> tuple[str, ...]:
     return tuple(f"{name}/{side}_sole" for side in _SIDES)
