@@ -19,7 +19,7 @@ _REACHING, _CROSSING, _RISING = 0.055, 0.07, 0.03
 """How much lower a climber's centre of mass goes [m]: while the first foot reaches for the shoulder, while the weight goes
 across, while the second foot follows. The legs span the step, and the standing knee keeps its bend."""
 
-_STEP, _EDGE, _DEPTH = 0.25, 0.10, 0.30
+_STEP, _EDGE, _DEPTH = 0.26, 0.085, 0.30
 """Length of the step from a block on to shoulders, how far the block's edge is before the middle of the soles (the toes look
 over it), and the depth of a block [m]."""
 
@@ -33,7 +33,10 @@ _SWING = 1.0
 _BENDS = {"right": 0.85, "left": 0.55}
 """Bend of the standing knee when a foot lands [rad]: the first one reaches out, the second one is drawn in."""
 
-_GRIP = {"friction": 1.0}
+_ROUNDS = 4
+"""How often a pose is improved until its centre of mass is over the soles."""
+
+_GRIP, _UPRIGHT = {"friction": 1.0}, (1, 0, 0, 0)
 
 Standing = Mapping[str, Sequence[str]]
 """On which of its soles each character stands."""
@@ -55,7 +58,7 @@ class Acrobats(base.Scenario):
     camera: ClassVar[base.Camera] = base.Camera(lookat=(-0.2, 0, 2.17), distance=6.8, azimuth=138, elevation=-4)
 
     class Parameters(base.Parameters):
-        """The cast and its pace."""
+        """The cast."""
 
         middle: float = Field(62.0, ge=50, le=80, description="mass of the middle character [kg]")
         top: float = Field(50.0, ge=30, le=60, description="mass of the top character [kg]")
@@ -81,28 +84,31 @@ class Acrobats(base.Scenario):
                 scene.add(ip.Platform((_DEPTH, 1.0 - 0.1 * k, z)), f"block_{name}", pos=(sole + _EDGE - _DEPTH / 2, 0))
             scene.add(body, name, pos=(sole - 0.06, 0, z), posture=arms if k else None)
             feet = [(f"{name}/{s}_sole", (sole, y * wide, z, 0, 0, 1)) for s, y in zip(_SIDES, (1, -1), strict=True)]
-            scene.reach(*feet[0], feet[1], balance=False)
-            terms = scene.kinematics()
-            _, wide, z = shoulder = terms.site_xpos[scene.site(f"{name}/left_shoulder")]
-            # It will come forward when the centre of mass does, to the middle of the soles.
-            sole += shoulder[0] - terms.subtree_com[scene.body(name)][0] - _STEP
+            for _ in range(_ROUNDS):  # feet apart, and the body forward until its centre of mass is over them
+                terms = scene.kinematics()
+                root, ahead = terms.xpos[scene.body(name)], sole - terms.subtree_com[scene.body(name)][0]
+                scene.move(name, root + [1.5 * ahead, 0, 0]).reach(*feet[0], feet[1], balance=False)
+            shoulder = scene.kinematics().site_xpos[scene.site(f"{name}/left_shoulder")]
+            sole, wide, z = shoulder - [_STEP, 0, 0]
         return scene
 
     def start(self, sim: ip.Simulation) -> None:
         """The top one steps on the middle one's shoulders, who then carries her on to the strong man's."""
         for name in _CAST:
             for side in _SIDES:
-                sim.contacts.add(f"{name}/{side}_sole", "ground" if name == "bottom" else f"block_{name}/top", **_GRIP)
+                sim.contacts.add(f"{name}/{side}_sole", ip.GROUND if name == "bottom" else f"block_{name}/top", **_GRIP)
             sim.objectives += [
                 ip.Posture(name, weight=0.2),
                 ip.AngularMomentum(name, weight=0.005),
-                ip.Orientation(f"{name}/pelvis", weight=2.0),
-                ip.Orientation(f"{name}/chest", weight=10.0),
+                ip.Orientation(f"{name}/pelvis", _UPRIGHT, weight=2.0),
+                ip.Orientation(f"{name}/chest", _UPRIGHT, weight=10.0),
             ]
         for carrier, climber in itertools.pairwise(_CAST):
             for side in _SIDES:
                 for part in ("shank", "foot"):
                     sim.collisions.add(f"{carrier}/head", f"{climber}/{side}_{part}", influence=0.03, security=0.004)
+            for part in ("chest", "pelvis"):
+                sim.collisions.add(f"block_{climber}", f"{carrier}/{part}", influence=0.03, security=0.004)
         self._height = {name: _over(sim, [name], _soles(name))[2] for name in _CAST}
         alone: Carried = {name: () for name in _CAST}
         pair: Carried = {**alone, "middle": ("top",)}
