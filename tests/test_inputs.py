@@ -156,6 +156,9 @@ for bad in (NAN, INF, -1.0, "x"):
 case("com-model", lambda: with_objective(lambda: ip.Com("bill")), "bob")
 case("com-size", lambda: with_objective(lambda: ip.Com("bob", reference=(0, 1))), "Com")
 case("com-axes", lambda: ip.Com("bob", axes="xw"), "axes")
+case("com-over-nothing", lambda: ip.ComOver("bob", over=()), "surface")
+case("com-over-surface", lambda: with_objective(lambda: ip.ComOver("bob", over="bob/left_sol")), "left_sole")
+case("com-over-size", lambda: with_objective(lambda: ip.ComOver("bob", over="bob/left_sole", reference=1.0)), "ComOver")
 case("com-nan", lambda: with_objective(lambda: ip.Com("bob", reference=(0, NAN, 1))), "finite")
 case("com-fixed", lambda: with_objective(lambda: ip.Com("box", "bobb")), "bob")
 case("point-frame", lambda: with_objective(lambda: ip.Point("bob/nose_tip", (0, 0, 1))), "nose")
@@ -203,6 +206,7 @@ case(
     "velocity",
 )
 case("com-control", lambda: with_objective(lambda: ip.Com("bob", reference=ip.Control("c", "scalar", [0.0]))), "3")
+case("meet-turn", lambda: ip.Meet("bob/left_palm", "box/left", sim().terms, 0.0, 1.0, turn_weight=-1), "turn_weight")
 case("meet-surface", lambda: ip.Meet("bob/left_plam", "box/left", sim().terms, 0.0, 1.0), "left_palm")
 case("mass-world", lambda: sim().set_mass("world", 5.0), "fixed")
 case("not-a-scene", lambda: ip.Simulation("scene"), "scene")

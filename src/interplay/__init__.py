@@ -17,6 +17,7 @@ from interplay.motion.walk import Walk, Walker
 from interplay.objectives.balance import Balance
 from interplay.objectives.base import Feature, Objective
 from interplay.objectives.com import Com
+from interplay.objectives.com_over import ComOver
 from interplay.objectives.custom import Custom
 from interplay.objectives.force import ContactForce
 from interplay.objectives.frame import Frame
@@ -45,6 +46,7 @@ __all__ = [
     "Box",
     "Character",
     "Com",
+    "ComOver",
     "Constant",
     "ContactError",
     "ContactForce",

@@ -173,12 +173,16 @@ class Simulation:
         """Kinematics and dynamics terms at the present state."""
         return self.controller.at(self._state)
 
-    def com(self, model: str) -> tuple[np.ndarray, np.ndarray]:
-        """Return position [m] and velocity [m/s] of a model's centre of mass."""
-        tree = self.scene.trees(model)[0]
-        momentum, _, _ = self.terms.momentum(tree)
-        root = int(self.scene.model.tree_bodyadr[tree])
-        return self.terms.subtree_com[root].copy(), momentum[:3] / float(self.terms.subtree_mass[root])
+    def com(self, model: str, *others: str) -> tuple[np.ndarray, np.ndarray]:
+        """Return position [m] and velocity [m/s] of the centre of mass of a model, or of some models together."""
+        mass, position, momentum = 0.0, np.zeros(3), np.zeros(3)
+        for tree in (self.scene.trees(name)[0] for name in (model, *others)):
+            root = int(self.scene.model.tree_bodyadr[tree])
+            part = float(self.terms.subtree_mass[root])
+            mass += part
+            position += part * self.terms.subtree_com[root]
+            momentum += self.terms.momentum(tree)[0][:3]
+        return position / mass, momentum / mass
 
     def force(self, surface: str) -> np.ndarray:
         """Return the force [N] ON a surface by its contact at the last step, in contact axes (z: into it); zero without contact."""

@@ -211,7 +211,7 @@ class Humanoid(Model):
             patch(
                 chest,
                 f"{side}_shoulder",
-                (0.01 * s, sign * 0.115 * s, upper - 0.02 * s),
+                (0.01 * s, sign * 0.125 * s, upper - 0.012 * s),
                 (0, 0, 1),
                 (0.06 * s, 0.045 * s),
             )

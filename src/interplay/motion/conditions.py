@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import mujoco
@@ -40,11 +41,12 @@ def met(first: str, second: str, gap: float = 0.004, speed: float = 0.01) -> Con
     return condition
 
 
-def com_over(model: str, *surfaces: str, within: float = 0.03, speed: float = 0.05) -> Condition:
-    """The centre of mass stands over the middle of the surfaces, nearly at rest."""
+def com_over(model: str | Sequence[str], *surfaces: str, within: float = 0.03, speed: float = 0.05) -> Condition:
+    """The centre of mass of a model, or of some together, stands over the middle of the surfaces, nearly at rest on them."""
+    models = (model,) if isinstance(model, str) else tuple(model)
 
     def condition(sim: Simulation) -> bool:
-        com, velocity = sim.com(model)
+        com, velocity = sim.com(*models)
         middle = np.mean([sim.terms.site_xpos[sim.scene.site(s)] for s in surfaces], axis=0)
         return float(np.linalg.norm(com[:2] - middle[:2])) < within and float(np.linalg.norm(velocity[:2])) < speed
 

@@ -56,7 +56,9 @@ class Com(Objective):
         self._dof_body = m.dof_bodyid[self.dofs].astype(np.int64)
         self.dim = len(self.axes)
         self.reference: Reference = as_reference(
-            "Com reference", self.position(terms)[self.axes] if self._given is None else self._given, self.dim
+            f"{type(self).__name__} reference",
+            self.position(terms)[self.axes] if self._given is None else self._given,
+            self.dim,
         )
 
     def position(self, terms: Kinematics) -> np.ndarray:
@@ -64,9 +66,9 @@ class Com(Objective):
         mass = terms.body_mass[self._bodies]
         return mass @ terms.xipos[self._bodies] / mass.sum()
 
-    def feature(self, terms: Kinematics, time: float) -> Feature:
-        """Return position, velocity, Jacobian and bias of the group's COM."""
-        jac, motion = np.empty((3, len(self.dofs))), np.zeros((3, 3))
+    def motion(self, terms: Kinematics, dofs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the COM's position, velocity and bias acceleration as rows (3, 3), and its Jacobian over the trees' DOFs."""
+        jac, motion = np.empty((3, len(dofs))), np.zeros((3, 3))
         _com(
             terms.body_mass,
             terms.xipos,
@@ -77,14 +79,22 @@ class Com(Objective):
             terms.crb,
             terms.cdof,
             self._bodies,
-            self.dofs,
+            dofs,
             self._dof_body,
             jac,
             motion,
         )
+        return motion, jac
+
+    def against_reference(self, motion: np.ndarray, jac: np.ndarray, time: float) -> Feature:
+        """Return the feature from motion (3, 3) and Jacobian, on the axes chosen."""
         value, velocity, acceleration = self.reference.at(time)
         a = self.axes
         return Feature(motion[0, a] - value, motion[1, a] - velocity, jac[a], motion[2, a] - acceleration)
+
+    def feature(self, terms: Kinematics, time: float) -> Feature:
+        """Return position, velocity, Jacobian and bias of the group's COM."""
+        return self.against_reference(*self.motion(terms, self.dofs), time)
 
 
 def _axes(axes: Sequence[str]) -> np.ndarray:

@@ -8,6 +8,7 @@ import mujoco
 import numpy as np
 
 from interplay.errors import number, unknown_name, vector
+from interplay.objectives.base import Feature
 from interplay.objectives.frame import quaternion_of, rotation, turned
 from interplay.objectives.path import PosePath
 from interplay.objectives.pose import Pose
@@ -20,7 +21,8 @@ class Meet(Pose):
     """Pose of a surface on its way to another surface (patches face to face, grips along their axes), or to a point.
 
     It starts where the surface is in ``terms`` and arrives after some seconds, turned as little as possible. ``via`` is a
-    way-point [m]; ``stand_off`` keeps a distance [m] before the target, along its normal or axis.
+    way-point [m]; ``stand_off`` keeps a distance [m] before the target, along its normal or axis; ``turn_weight`` (by
+    default ``weight``) lets the orientation yield to the path: a foot lifted behind the body cannot stay flat.
     """
 
     def __init__(
@@ -34,14 +36,18 @@ class Meet(Pose):
         via: Sequence[float] | None = None,
         stand_off: float = 0.0,
         weight: float = 100.0,
+        turn_weight: float | None = None,
         stiffness: float = 60.0,
         name: str | None = None,
     ):
-        """Take both surfaces (or a point (3,)), the present terms, the time it begins and its duration [s]."""
+        """Take both surfaces (or a point (3,)), the present terms, the time it begins, its duration [s] and its weights."""
         super().__init__(surface, weight=weight, stiffness=stiffness, name=name)
         self._goal, self._begin = target if isinstance(target, str) else vector("target", target, 3), begin
         self._seconds, self._stand_off = number("seconds", seconds, 1e-3), number("stand_off", stand_off)
         self._via = None if via is None else vector("via", via, 3)
+        turn = self.weight if turn_weight is None else number("turn_weight", turn_weight, 0, 1e9)
+        share = np.sqrt(turn / self.weight) if self.weight > 0 else 1.0
+        self._scale = np.array([1.0, 1.0, 1.0, share, share, share])
         m = terms.model
         site = mujoco.mj_name2id(m, mujoco.mjtObj.mjOBJ_SITE, surface) if isinstance(surface, str) else -1
         if site < 0:
@@ -72,3 +78,9 @@ class Meet(Pose):
         goal = self.goal(terms)
         arch = (0, 0, 0) if self._via is None else self._via - (self._start[:3] + goal[:3]) / 2
         return PosePath(self._start, goal, self._begin, self._seconds, arch).at(time)
+
+    def feature(self, terms: Kinematics, time: float) -> Feature:
+        """Return the feature of the pose, its rows scaled so that one weight serves both parts."""
+        error, velocity, jacobian, bias = super().feature(terms, time)
+        k = self._scale
+        return Feature(k * error, k * velocity, k[:, None] * jacobian, k * bias)

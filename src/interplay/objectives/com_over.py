@@ -1,0 +1,102 @@
+"""Centre of mass seen from what it stands on: balance on a support that moves, such as someone's shoulders."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numba
+import numpy as np
+
+from interplay.errors import InputError
+from interplay.objectives.base import Feature
+from interplay.objectives.com import Com
+from interplay.scene.kinematics import Kinematics, point_column, point_motion
+from interplay.scene.scene import Scene
+
+
+class ComOver(Com):
+    """Centre of mass [m] of the named models together, minus the middle of some surfaces, which may move; world axes.
+
+    ``ip.ComOver("middle", "top", over=("middle/left_sole", "middle/right_sole"))`` keeps what stands on those soles in
+    balance over them, wherever they are carried. By default the offset stays what it is in the initial state.
+    """
+
+    def __init__(
+        self,
+        *models: str,
+        over: Sequence[str],
+        reference: Any = None,
+        axes: str = "xy",
+        weight: float = 100.0,
+        stiffness: float = 20.0,
+        max_speed: float | None = 0.5,
+        name: str | None = None,
+    ):
+        """Take one model or a group, and the surfaces it is measured from."""
+        super().__init__(
+            *models, axes=axes, weight=weight, stiffness=stiffness, max_speed=max_speed, reference=reference, name=name
+        )
+        self.over = (over,) if isinstance(over, str) else tuple(over)
+        if not self.over:
+            raise InputError("ComOver: expected at least one surface to be over")
+
+    def bind(self, scene: Scene) -> None:
+        """Collect the group's trees and the chains of DOFs that move the surfaces."""
+        self._sites = np.array([scene.site(name) for name in self.over])
+        super().bind(scene)
+        m, terms = scene.model, scene.kinematics()
+        self._own = self.dofs
+        self._site_body = m.site_bodyid[self._sites].astype(np.int64)
+        chains = [terms.chain(int(body)) for body in self._site_body]
+        self.dofs = np.unique(np.concatenate([self._own, *chains]))
+        self._columns = np.searchsorted(self.dofs, self._own)
+
+    def position(self, terms: Kinematics) -> np.ndarray:
+        """Return the offset (3,) [m] of the centre of mass from the middle of the surfaces."""
+        return super().position(terms) - terms.site_xpos[self._sites].mean(axis=0)
+
+    def feature(self, terms: Kinematics, time: float) -> Feature:
+        """Return offset, relative velocity, Jacobian and bias."""
+        motion, own = self.motion(terms, self._own)
+        jac = np.zeros((3, len(self.dofs)))
+        jac[:, self._columns] = own
+        _less_middle(
+            terms.site_xpos,
+            terms.cvel,
+            terms.bias_acc,
+            terms.subtree_com,
+            terms.root,
+            terms.cdof,
+            terms.chain_start,
+            terms.chain_dofs,
+            self._sites,
+            self._site_body,
+            self.dofs,
+            jac,
+            motion,
+        )
+        return self.against_reference(motion, jac, time)
+
+
+@numba.njit(cache=True)
+def _less_middle(
+    site_xpos, cvel, bias_acc, com, root, cdof, chain_start, chain_dofs, sites, site_body, dofs, jac, motion
+):
+    """Subtract the middle of the sites from position, velocity and bias acceleration, and its Jacobian."""
+    share, point, column = 1.0 / len(sites), np.empty((2, 6)), np.empty(6)
+    for k in range(len(sites)):
+        body, p = site_body[k], site_xpos[sites[k]]
+        r = p - com[root[body]]
+        point_motion(cvel[body], bias_acc[body], r, point)
+        for i in range(3):
+            motion[0, i] -= share * p[i]
+            motion[1, i] -= share * point[0, i]
+            motion[2, i] -= share * point[1, i]
+        at = 0
+        for j in range(chain_start[body], chain_start[body + 1]):
+            while dofs[at] < chain_dofs[j]:  # both ascend
+                at += 1
+            point_column(cdof[chain_dofs[j]], r, column)
+            for i in range(3):
+                jac[i, at] -= share * column[i]
