@@ -228,8 +228,6 @@ case("control-size", lambda: ip.Control("c", "point", [0, 0]), "3")
 case("control-nan", lambda: ip.Control("c", "scalar", [NAN]), "finite")
 case("control-set", lambda: ip.Control("c", "scalar", [0.0]).set([NAN], 0.0), "finite")
 case("control-name", lambda: sim().set_control("door", 1.0), "control")
-case("step-side", lambda: ip.blocks.step("s", "bob", "middle", (0, 0, 0)), "side")
-case("step-to", lambda: ip.blocks.step("s", "bob", "left", (0, 0)), "step to")
 
 # scenarios, options, exports
 case("scenario", lambda: scenario("dor"), "door")

@@ -1,4 +1,4 @@
-"""Building blocks (Fig. 6 of vaillant2017): hold, shift the COM, reach, make and break contacts, step."""
+"""Building blocks (Fig. 6 of vaillant2017): hold, shift the COM, reach, make and break contacts. Steps: ``motion/walk.py``."""
 
 from __future__ import annotations
 
@@ -7,16 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from interplay.errors import InputError, vector
+from interplay.errors import vector
 from interplay.motion.conditions import all_of, com_over, met, unloaded
 from interplay.motion.machine import Phase
 from interplay.objectives.base import Objective
 from interplay.objectives.com import Com
 from interplay.objectives.frame import quaternion_of
 from interplay.objectives.meet import Meet
-from interplay.objectives.path import PosePath
-from interplay.objectives.pose import Orientation, Point, Pose
-from interplay.objectives.reference import MinimumJerk, Part
+from interplay.objectives.pose import Pose
+from interplay.objectives.reference import MinimumJerk
 
 if TYPE_CHECKING:
     from interplay.simulation import Simulation
@@ -116,54 +115,6 @@ def remove_contact(
         ]
 
     return Phase(name, objectives, release=surfaces, until=all_of(*(unloaded(s, force) for s in surfaces)), **phase)
-
-
-def step(
-    name: str,
-    model: str,
-    side: str,
-    to: Sequence[float],
-    *,
-    yaw: float | None = None,
-    ground: str = "ground",
-    height: float = 0.08,
-    shift: float = 1.0,
-    swing: float = 0.9,
-    lower: float = 0.03,
-    extra: Extra | None = None,
-) -> list[Phase]:
-    """Step: shift over the standing foot, unload, swing the foot to (x, y, z) [m] with heading ``yaw``, land, share the weight.
-
-    The centre of mass goes ``lower`` [m] while one foot is up, so that the standing knee keeps its bend.
-    """
-    if side not in ("left", "right"):
-        raise InputError(f"step side: expected 'left' or 'right', got {side!r}")
-    foot, stand = f"{model}/{side}_sole", f"{model}/{'right' if side == 'left' else 'left'}_sole"
-    goal = vector("step to", to, 3)
-    more: Extra = extra or (lambda sim: ())
-
-    def swinging(sim: Simulation) -> list[Objective]:
-        start = surface_pose(sim, foot)
-        end = np.concatenate([goal, start[3:]])
-        if yaw is not None:
-            # A sole's frame has z down: heading 0 is half a turn about x.
-            end[3:] = [0.0, np.cos(yaw / 2), np.sin(yaw / 2), 0.0]
-        path = PosePath(start, end, sim.time, swing, (0, 0, height))
-        # A trailing foot cannot stay flat while it is lifted: its orientation yields to its path.
-        return [
-            Point(foot, Part(path, slice(0, 3), slice(0, 3)), weight=200.0, stiffness=100.0),
-            Orientation(foot, Part(path, slice(3, 7), slice(3, 6)), weight=8.0, stiffness=100.0),
-            *_stay(sim, (model,)),
-            *more(sim),
-        ]
-
-    return [
-        shift_com(f"{name}: shift", model, stand, seconds=shift, offset=(0, 0, -lower), extra=extra, within=0.025),
-        remove_contact(f"{name}: unload", foot, balance=(model,), extra=extra),
-        Phase(f"{name}: swing", swinging, until=met(foot, ground, gap=0.005), seconds=swing),
-        add_contact(f"{name}: land", (foot, ground), balance=(model,), extra=extra),
-        shift_com(f"{name}: settle", model, foot, stand, seconds=shift, offset=(0, 0, lower), extra=extra),
-    ]
 
 
 def surface_pose(sim: Simulation, surface: str) -> np.ndarray:

@@ -24,7 +24,7 @@ from interplay.motion.footsteps import (
     other_side,
     standing,
 )
-from interplay.motion.machine import Entry, Phase
+from interplay.motion.machine import Condition, Entry, Phase
 from interplay.motion.preview import GRID, Track, preview
 from interplay.objectives.base import FADE, Objective
 from interplay.objectives.com import Com
@@ -38,6 +38,10 @@ if TYPE_CHECKING:
     from interplay.simulation import Simulation
 
 _EPS = 1e-6
+_SETTLING = 1.5
+"""Seconds a walk's references go on after its end: what has not come to rest then does."""
+_CATCHING_UP = 0.06
+"""How fast a centre of mass makes up what it is behind its plan [m/s]: a stretched leg may hold it back, and then let it go."""
 _OWN_SHARE = 0.1
 """Weight of a walker's own balance beside that of the group it belongs to."""
 
@@ -59,13 +63,14 @@ class Clock:
         waited = dt * math.floor((now - begun - start) / dt + _EPS)
         self.begin, self.end = begun + max(waited, 0.0), end
 
-    def reached(self, sim: Simulation) -> bool:
-        """Return whether the present phase has had its time."""
-        return sim.time - self.begin >= self.end - _EPS
-
     def of(self, reference: Reference) -> Reference:
         """Return a reference in simulated time from one in the walk's time."""
         return _Clocked(self, reference)
+
+
+def _reached(clock: Clock, time: float) -> Condition:
+    """Return the condition that a walk's clock has reached a time."""
+    return lambda sim: sim.time - clock.begin >= time - _EPS
 
 
 class _Clocked(NamedTuple):
@@ -188,13 +193,13 @@ class Walk:
         names = [n if names.index(n) == i else f"{n} ({names[:i].count(n) + 1})" for i, n in enumerate(names)]
         for k, (start, end) in enumerate(pairwise(events)):
             now, then = marks.get(start, {}), marks.get(end, {})
-            ends = [self.clock.reached]
+            ends = [_reached(self.clock, end)]
             ends += [met(*soles[key], gap=0.008, speed=0.04) for key in then.get("land", ())]
             ends += [unloaded(soles[key][0], 40.0) for key in then.get("lift", ())]
             out.append(
                 Phase(
                     names[k],
-                    self._objectives(start, end),
+                    self._objectives(start, end if then else math.inf),
                     since=names[0],
                     make=[(*soles[key], {"friction": self._friction}) for key in now.get("land", ())],
                     unload=[soles[key][0] for key in now.get("unload", ()) if key not in then.get("lift", ())],
@@ -236,7 +241,7 @@ class Walk:
         return self._made[1]
 
     def _make(self, sim: Simulation) -> _Plan:
-        time = GRID * np.arange(int(self.seconds / GRID) + 2)
+        time = GRID * np.arange(int((self.seconds + _SETTLING) / GRID) + 2)
         self.feet = {w.model: self._feet(sim, w, time) for w in self.walkers}
         always: list[Objective] = []
         group = (*(w.model for w in self.walkers), *self.carried)
@@ -279,11 +284,13 @@ class Walk:
         com = Com(*models)
         com.attach(sim.scene)
         now, floor = com.position(sim.terms), float(pressed[0, 2])
+        # At first it presses below where it is: a walk begins without a jerk.
+        ground = pressed[:, :2] + (1.0 - _eased(time, 0.0, self._begin)) * (now - pressed[0])[:2]
         if self.gait.style == "preview":
             velocity = com.feature(sim.terms, sim.time).velocity[:2]
-            level = preview(pressed[:, :2], now[:2], velocity, now[2] - floor, sim.scene.gravity)
+            level = preview(ground, now[:2], velocity, now[2] - floor, sim.scene.gravity)
         else:
-            level = pressed[:, :2] + (1.0 - _eased(time, 0.0, self._begin)) * (now - pressed[0])[:2]
+            level = ground
         if share == 1.0:
             self.way = Track(level)
         walking = _eased(time, 0.0, self._begin) - _eased(time, self.seconds - self._finish, self.seconds)
@@ -295,7 +302,7 @@ class Walk:
                 axes=axes,
                 weight=share * weight,
                 stiffness=40.0,
-                max_speed=math.inf,
+                max_speed=_CATCHING_UP,
             )
             for axes, values, weight in (("xy", level, 100.0), ("z", height, 100.0))
         ]
