@@ -7,7 +7,6 @@ lies along a face, the closest corner changes from step to step, and with one ro
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import mujoco
@@ -137,6 +136,16 @@ class CollisionRows:
         place = {key: k for k, key in enumerate(self.groups)}
         self.group = np.array([place[key] for key in trees], np.int64)
         """Group of each pair."""
+        self.dofs = [_tree_dofs(terms, key) for key in self.groups]
+        """DOFs of each group's trees, one tree after the other: the columns of its rows."""
+        self._offsets = np.zeros((n, 2), np.int64)
+        """Columns of the two bodies' trees in a pair's row, minus the trees' first DOFs."""
+        for k, p in enumerate(pairs):
+            low, high = self.groups[self.group[k]]
+            second = int(m.tree_dofnum[low]) if low not in (-1, high) else 0
+            for side, tree in enumerate((p.tree1, p.tree2)):
+                if tree >= 0:
+                    self._offsets[k, side] = (second if tree == high else 0) - int(m.tree_dofadr[tree])
 
     def update(
         self, terms: Kinematics, dt: float, active: ActivePairs, contacts: tuple
@@ -145,8 +154,9 @@ class CollisionRows:
         if not self.pairs:
             return PairRows.none(), ActivePairs.none()
         if contacts is not self._touching:
-            joined = bodies_in_contact(contacts)
-            self._skip = np.array([frozenset((p.body1, p.body2)) in joined for p in self.pairs], bool)
+            joined = np.array([sorted((c.first.body, c.second.body)) for c in contacts], np.int64).reshape(-1, 2)
+            bodies = np.sort(self._bodies, axis=1)
+            self._skip = (bodies[:, None] == joined).all(axis=2).any(axis=1)
             self._touching = contacts
         near = self.near(terms, dt)
         if not len(near):
@@ -242,13 +252,8 @@ class CollisionRows:
             total[witness] += self._distances(self._probe, pairs, far, fromto)
         return total / dt**2
 
-    def jacobian(
-        self, terms: Kinematics, rows: PairRows, offsets: np.ndarray, starts: np.ndarray, out: np.ndarray
-    ) -> None:
-        """Write uᵀ(J1 − J2) of each row into ``out``, from index ``starts[row]``.
-
-        ``offsets`` (pairs, 2) are the columns of the two bodies' trees in a row, minus the trees' first DOFs.
-        """
+    def jacobian(self, terms: Kinematics, rows: PairRows, starts: np.ndarray, out: np.ndarray) -> None:
+        """Write uᵀ(J1 − J2) of each row, over the DOFs of its group, into ``out`` from index ``starts[row]``."""
         if len(rows.pair):
             _jacobian(
                 terms.cdof,
@@ -260,15 +265,15 @@ class CollisionRows:
                 rows.pair,
                 rows.points,
                 rows.u,
-                offsets,
+                self._offsets,
                 starts,
                 out,
             )
 
 
-def bodies_in_contact(contacts: Iterable) -> set[frozenset[int]]:
-    """Return the pairs of bodies that contacts join."""
-    return {frozenset((c.first.body, c.second.body)) for c in contacts}
+def _tree_dofs(terms: Kinematics, trees: tuple[int, int]) -> np.ndarray:
+    """Return the DOFs of one or two trees, −1: the fixed environment, which has none."""
+    return np.concatenate([terms.tree_dofs(tree) for tree in dict.fromkeys(trees) if tree >= 0])
 
 
 @numba.njit(cache=True)

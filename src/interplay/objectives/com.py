@@ -47,7 +47,7 @@ class Com(Objective):
         )
         if not trees:
             raise InputError(f"Com: nothing among {self.models or scene.names} can move")
-        terms = scene.kinematics()
+        terms = scene.rest
         self.dofs = np.concatenate([terms.tree_dofs(t) for t in trees])
         m = scene.model
         self._bodies = np.concatenate(

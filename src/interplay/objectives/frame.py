@@ -19,7 +19,7 @@ class Frame:
         m = scene.model
         self.site = mujoco.mj_name2id(m, mujoco.mjtObj.mjOBJ_SITE, name) if isinstance(name, str) else -1
         self.body = int(m.site_bodyid[self.site]) if self.site >= 0 else scene.body(name)
-        self.chain = scene.kinematics().chain(self.body)
+        self.chain = scene.rest.chain(self.body)
 
     def pose(self, terms: Kinematics) -> tuple[np.ndarray, np.ndarray]:
         """Return position (3,) and rotation (3, 3) in the world."""

@@ -35,6 +35,10 @@ _CORRECTIONS, _BORDER = 8, 64
 """Most corrections of one system; least room for columns of the border."""
 
 
+_LAYOUTS = 32
+"""Patterns whose layout, ordering and symbolic factorisation are kept."""
+
+
 class _Point:
     """A point of the optimality system: x, the equalities' y, the inequalities' μ."""
 
@@ -62,6 +66,9 @@ class ActiveSet:
         """Take the solver that steps in, and the largest number of rows added and dropped in one problem."""
         self._safeguard, self._max_changes = safeguard, max_changes
         self._key: object = None
+        self._layouts: dict[int, tuple[object, kkt.Layout]] = {}
+        """Layouts of the last patterns, by the identity of each (which is kept, so that it stays its own)."""
+        self._side, self._names = np.zeros(0, np.int64), np.zeros(0, np.int64)
 
     def solve(self, qp: QP) -> QPSolution:
         """Solve one problem."""
@@ -89,12 +96,13 @@ class ActiveSet:
     # -- a pattern, a problem ------------------------------------------------------------------------------------------
 
     def _begin(self, qp: QP) -> None:
-        """Lay out a new pattern; nothing is known of its working set."""
-        self._layout = k = kkt.Layout(qp)
+        """Take up a pattern, a new one or one known already; rows that held before, by their names, are its first guess."""
+        self._layout = k = self._layout_of(qp)
         self._key = qp.pattern
         self._at, self._way = _Point(k), _Point(k)
         self._r1, self._r2, self._r3 = np.zeros(k.n), np.zeros(k.m), np.zeros(k.rows)
-        self._side = np.zeros(k.rows, np.int64)
+        self._side = kkt.carried(self._names, self._side, qp.names if qp.names is not None else np.full(k.rows, -1))
+        self._names = qp.names if qp.names is not None else np.zeros(0, np.int64)
         """Of each row: 0 it need not hold; ±1 it holds at its upper or lower bound; 2 its bounds are one."""
         self._factored = np.zeros(k.rows, np.int64)
         """Its side when K was factorised."""
@@ -107,6 +115,17 @@ class ActiveSet:
         """Columns of the border: r for a row added to K, −1 − r for a row of K that no longer holds; changed since K was made."""
         self._primal = self._dual = 0.0
         self._changes = 0
+
+    def _layout_of(self, qp: QP) -> kkt.Layout:
+        """Return the layout of a problem's pattern."""
+        _, layout = self._layouts.pop(id(qp.pattern), (None, None))
+        if layout is None:
+            layout = kkt.Layout(qp)
+        if qp.pattern is not None:
+            self._layouts[id(qp.pattern)] = qp.pattern, layout  # the one used last stands last
+            if len(self._layouts) > _LAYOUTS:
+                del self._layouts[next(iter(self._layouts))]
+        return layout
 
     def _load(self, qp: QP) -> bool:
         """Take the values of a problem; return whether bounds cross."""

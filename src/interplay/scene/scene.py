@@ -49,6 +49,7 @@ class Scene:
         """Meshes and textures that the scene's XML names."""
         self._qpos: np.ndarray | None = None
         self._posed: dict[str, np.ndarray] = {}
+        self._rest: Kinematics | None = None
 
     # -- composition ---------------------------------------------------------------------------------------------------
 
@@ -344,6 +345,14 @@ class Scene:
         terms = Kinematics(self.model)
         terms.update(self.qpos, np.zeros(self.model.nv))
         return terms
+
+    @property
+    def rest(self) -> Kinematics:
+        """Terms of this scene at its initial state, at rest; shared by all who read them, so to be read at once and not moved."""
+        if self._rest is None or self._rest.model is not self.model:
+            self._rest = Kinematics(self.model)
+        self._rest.update(self.qpos, np.zeros(self.model.nv))
+        return self._rest
 
 
 def _share_meshes(spec: mujoco.MjSpec, name: str, first: str) -> None:
