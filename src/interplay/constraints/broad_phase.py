@@ -9,12 +9,13 @@ import numpy as np
 from interplay.scene.kinematics import point_column
 
 
-def bounding_capsules(m: mujoco.MjModel) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return for each geom an axis (0, 1, 2 of its frame), half length along it and radius of a capsule around it [m].
+def bounding_capsules(m: mujoco.MjModel) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Return for each geom an axis (0, 1, 2 of its frame), half length along it and radius of a capsule around it [m], and its box.
 
-    A plane gets radius −1. A mesh gets the ball around its own bounding sphere.
+    A plane gets radius −1. A mesh gets the ball around its own bounding sphere. ``box`` are the half sizes (3) of a box, else −1.
     """
     axis, half, radius = np.full(m.ngeom, 2), np.zeros(m.ngeom), m.geom_rbound.copy()
+    box = np.full((m.ngeom, 3), -1.0)
     shapes = mujoco.mjtGeom
     for g in range(m.ngeom):
         size, kind = m.geom_size[g], int(m.geom_type[g])
@@ -27,12 +28,13 @@ def bounding_capsules(m: mujoco.MjModel) -> tuple[np.ndarray, np.ndarray, np.nda
             across = np.delete(size, axis[g])
             half[g] = size[axis[g]]
             radius[g] = np.hypot(*across) if kind == shapes.mjGEOM_BOX else across.max()
-    return axis.astype(np.int64), half, radius
+            box[g] = size if kind == shapes.mjGEOM_BOX else -1.0
+    return axis.astype(np.int64), half, radius, box
 
 
 @numba.njit(cache=True)
 def near_pairs(
-    xpos, xmat, cvel, com, root, bodies, axis, half, radius, geoms, reach, skip, braking, dt, margin, candidates
+    xpos, xmat, cvel, com, root, bodies, axis, half, radius, box, geoms, reach, skip, braking, dt, margin, candidates
 ):
     """Write the pairs whose capsules come within ``reach``, or soon will at their speed, and how far that is; return how many.
 
@@ -64,10 +66,27 @@ def near_pairs(
                 u[i] = xmat[a, 3 * i + axis[a]] * half[a]
                 v[i] = xmat[b, 3 * i + axis[b]] * half[b]
             gap = _segment_distance(xpos[a], u, xpos[b], v) - radius[a] - radius[b]
+            if box[a, 0] > 0.0:
+                gap = max(gap, _before_faces(xpos[a], xmat[a], box[a], xpos[b], v, radius[b]))
+            if box[b, 0] > 0.0:
+                gap = max(gap, _before_faces(xpos[b], xmat[b], box[b], xpos[a], u, radius[a]))
         if gap < reach[k] + wide:
             candidates[count], margin[count] = k, wide
             count += 1
     return count
+
+
+@numba.njit(cache=True)
+def _before_faces(centre, turn, box, p, u, radius):
+    """Return how far the capsule p ± u lies before a box, across the face that separates them best: at most their distance."""
+    gap = -np.inf
+    for k in range(3):
+        height, lean = 0.0, 0.0
+        for i in range(3):
+            height += (p[i] - centre[i]) * turn[3 * i + k]
+            lean += u[i] * turn[3 * i + k]
+        gap = max(gap, abs(height) - box[k] - abs(lean) - radius)
+    return gap
 
 
 @numba.njit(cache=True)

@@ -187,10 +187,12 @@ class CollisionRows:
         self, terms: Kinematics, dt: float, active: ActivePairs, near: np.ndarray, margin: np.ndarray
     ) -> tuple[PairRows, ActivePairs]:
         """Find the witness points of the pairs that are near, and their rows."""
-        known = _find(active.geoms, self._key, self._order, terms.model.ngeom, near)
         limit = self._reach[near] + margin
         fromto = np.zeros((len(near), 6))
         distance = self._distances(terms, near, limit, fromto)
+        if not (distance < limit).any():
+            return PairRows.none(), ActivePairs.none()
+        known = _find(active.geoms, self._key, self._order, terms.model.ngeom, near)
         hint = np.zeros((len(near), 3))
         for n in np.flatnonzero(np.abs(distance) <= 1e-6):  # touching: keep the last direction, or find one
             hint[n] = active.u[known[n]] if known[n] >= 0 else self._way_apart(terms, self.pairs[near[n]])

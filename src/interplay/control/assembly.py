@@ -132,13 +132,19 @@ class Assembly:
         if cost.forces:
             cost.write_forces(rows.start, self._wrench_cost, self.c[s.w : s.y])
         self.x_l[self.pressed] = rows.least[self._pressed]
-        # M q̈ − Jᵀw = f with f = passive + applied − N on unactuated DOFs, within ±limit of it on motors (12), (28).
-        force = terms.qfrc_passive + applied - terms.qfrc_bias
-        self.b[: len(s.free_dofs)] = force[s.free_dofs]
-        self.b[s.slip_rows] = rows.rhs
-        self.b[s.residual_rows] = -cost.residual_rate
-        driven = force[s.torque_dofs]
-        self.h_l[s.torque_rows], self.h_u[s.torque_rows] = driven - self._torque, driven + self._torque
+        _right_sides(
+            terms.qfrc_passive,
+            applied,
+            terms.qfrc_bias,
+            s.free_dofs,
+            s.torque_dofs,
+            self._torque,
+            rows.rhs,
+            cost.residual_rate,
+            self.b,
+            self.h_l,
+            self.h_u,
+        )
         self.x_l[: s.nv], self.x_u[: s.nv] = q_bounds
         self._fill_collisions(terms, pairs)
         s.fill_P(s.source)
@@ -198,6 +204,21 @@ def _numbered(owners: np.ndarray, counts: np.ndarray) -> np.ndarray:
     """Return numbers for some things of each owner."""
     first = np.cumsum(counts) - counts
     return np.repeat(owners * _MANY - first, counts) + np.arange(int(counts.sum()))
+
+
+@numba.njit(cache=True)
+def _right_sides(passive, applied, bias, free, driven, limit, slip, residual, b, h_l, h_u):
+    """Write M q̈ − Jᵀw = f, f = passive + applied − N, on unactuated DOFs, within ±limit of it on motors (12), (28); then (20)."""
+    at = free.shape[0]
+    for k in range(at):
+        b[k] = passive[free[k]] + applied[free[k]] - bias[free[k]]
+    for k in range(driven.shape[0]):
+        force = passive[driven[k]] + applied[driven[k]] - bias[driven[k]]
+        h_l[k], h_u[k] = force - limit[k], force + limit[k]
+    for k in range(slip.shape[0]):
+        b[at + k] = slip[k]
+    for k in range(residual.shape[0]):
+        b[at + slip.shape[0] + k] = -residual[k]
 
 
 @numba.njit(cache=True)

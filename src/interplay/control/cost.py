@@ -116,10 +116,9 @@ class Cost:
             weight,
         )
 
-    def add_diagonal(self, dofs: np.ndarray, weights: np.ndarray, rate: np.ndarray) -> None:
-        """Add ½ Σ w (q̈ + rate)² over single DOFs."""
-        self.hessian[self.diagonal[dofs]] += weights
-        self.gradient[dofs] += weights * rate
+    def add_diagonal(self, dofs: np.ndarray, weight: float, weights: np.ndarray, rate: np.ndarray) -> None:
+        """Add ½ w Σ w_i (q̈_i + rate_i)² over single DOFs."""
+        _add_diagonal(self.hessian, self.gradient, self.diagonal, dofs, weight, weights, rate)
 
     def add_force(self, surface: str, weight: float, reference: np.ndarray) -> None:
         """Add ½ w ‖f − f_ref‖² of the contacts of a surface, on whichever side it stands."""
@@ -134,6 +133,14 @@ class Cost:
             at = slice(start[k], start[k] + 3)
             weights[at] += weight
             gradient[at] = slope
+
+
+@numba.njit(cache=True)
+def _add_diagonal(hessian, gradient, diagonal, dofs, weight, weights, rate):
+    for k in range(dofs.shape[0]):
+        w = weight * weights[k]
+        hessian[diagonal[dofs[k]]] += w
+        gradient[dofs[k]] += w * rate[k]
 
 
 @numba.njit(cache=True)

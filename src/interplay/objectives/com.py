@@ -66,25 +66,26 @@ class Com(Objective):
 
     def feature(self, terms: Kinematics, time: float) -> Feature:
         """Return position, velocity, Jacobian and bias of the group's COM."""
-        jac, motion = np.empty((3, len(self.dofs))), np.zeros((3, 3))
-        _com(
-            terms.body_mass,
-            terms.xipos,
-            terms.cvel,
-            terms.bias_acc,
-            terms.subtree_com,
-            terms.root,
-            terms.crb,
-            terms.cdof,
-            self._bodies,
-            self.dofs,
-            self._dof_body,
-            jac,
-            motion,
-        )
         value, velocity, acceleration = self.reference.at(time)
-        a = self.axes
-        return Feature(motion[0, a] - value, motion[1, a] - velocity, jac[a], motion[2, a] - acceleration)
+        return Feature(
+            *_com(
+                terms.body_mass,
+                terms.xipos,
+                terms.cvel,
+                terms.bias_acc,
+                terms.subtree_com,
+                terms.root,
+                terms.crb,
+                terms.cdof,
+                self._bodies,
+                self.dofs,
+                self._dof_body,
+                self.axes,
+                value,
+                velocity,
+                acceleration,
+            )
+        )
 
 
 def _axes(axes: Sequence[str]) -> np.ndarray:
@@ -94,9 +95,12 @@ def _axes(axes: Sequence[str]) -> np.ndarray:
 
 
 @numba.njit(cache=True)
-def _com(body_mass, xipos, cvel, bias_acc, com, root, crb, cdof, bodies, dofs, dof_body, jac, motion):
+def _com(
+    body_mass, xipos, cvel, bias_acc, com, root, crb, cdof, bodies, dofs, dof_body, axes, value, velocity, acceleration
+):
+    """Return error, velocity, Jacobian and bias of the COM of some bodies along some axes."""
     total = 0.0
-    point = np.empty((2, 6))
+    motion, point = np.zeros((3, 3)), np.empty((2, 6))
     for b in bodies:
         m = body_mass[b]
         total += m
@@ -106,12 +110,18 @@ def _com(body_mass, xipos, cvel, bias_acc, com, root, crb, cdof, bodies, dofs, d
             motion[1, i] += m * point[0, i]
             motion[2, i] += m * point[1, i]
     motion /= total
-    column, r = np.empty(6), np.empty(3)
+    jac, column, r = np.empty((axes.shape[0], dofs.shape[0])), np.empty(6), np.empty(3)
     for k in range(dofs.shape[0]):
         # The subtree below a DOF moves with it: composite inertia holds its mass and mass·offset.
         c = crb[dof_body[k]]
         for i in range(3):
             r[i] = c[6 + i] / c[9]
         point_column(cdof[dofs[k]], r, column)
-        for i in range(3):
-            jac[i, k] = c[9] / total * column[i]
+        for i in range(axes.shape[0]):
+            jac[i, k] = c[9] / total * column[axes[i]]
+    error, rate, bias = np.empty(axes.shape[0]), np.empty(axes.shape[0]), np.empty(axes.shape[0])
+    for i in range(axes.shape[0]):
+        a = axes[i]
+        error[i], rate[i] = motion[0, a] - value[i], motion[1, a] - velocity[i]
+        bias[i] = motion[2, a] - acceleration[i]
+    return error, rate, jac, bias
