@@ -34,42 +34,46 @@ def bounding_capsules(m: mujoco.MjModel) -> tuple[np.ndarray, np.ndarray, np.nda
 
 @numba.njit(cache=True)
 def near_pairs(
-    xpos, xmat, cvel, com, root, bodies, axis, half, radius, box, geoms, reach, skip, braking, dt, margin, candidates
+    xpos, xmat, cvel, com, root, bodies, axis, half, radius, box, used, geoms, reach, skip, braking, dt, margin, candidates
 ):
     """Write the pairs whose capsules come within ``reach``, or soon will at their speed, and how far that is; return how many.
 
-    ``margin`` is what two bodies may approach in two steps and then while braking.
+    ``margin`` is what two bodies may approach in two steps and then while braking; ``used`` are the shapes that pairs have.
     """
+    speed, along, moved = np.zeros(xpos.shape[0]), np.zeros((xpos.shape[0], 3)), np.empty(6)
+    for g in used:
+        body = bodies[g]
+        point_column(cvel[body], xpos[g] - com[root[body]], moved)
+        # The far end of a shape moves by at most ω × its half length more.
+        turning = np.sqrt(moved[3] ** 2 + moved[4] ** 2 + moved[5] ** 2) * (half[g] + max(radius[g], 0.0))
+        speed[g] = np.sqrt(moved[0] ** 2 + moved[1] ** 2 + moved[2] ** 2) + turning
+        for i in range(3):
+            along[g, i] = xmat[g, 3 * i + axis[g]] * half[g]
     count = 0
-    moved, u, v = np.empty(6), np.empty(3), np.empty(3)
     for k in range(geoms.shape[0]):
         if skip[k]:
             continue
         a, b = geoms[k, 0], geoms[k, 1]
-        speed = 0.0
-        for g in (a, b):
-            body = bodies[g]
-            point_column(cvel[body], xpos[g] - com[root[body]], moved)
-            # The far end of a shape moves by at most ω × its half length more.
-            turning = np.sqrt(moved[3] ** 2 + moved[4] ** 2 + moved[5] ** 2) * (half[g] + max(radius[g], 0.0))
-            speed += np.sqrt(moved[0] ** 2 + moved[1] ** 2 + moved[2] ** 2) + turning
-        wide = 2.0 * speed * dt + speed * speed / (2.0 * braking)
+        both = speed[a] + speed[b]
+        wide = 2.0 * both * dt + both * both / (2.0 * braking)
         if radius[a] < 0.0 or radius[b] < 0.0:
             plane, other = (a, b) if radius[a] < 0.0 else (b, a)
             height, lean = 0.0, 0.0
             for i in range(3):
                 height += (xpos[other, i] - xpos[plane, i]) * xmat[plane, 3 * i + 2]
-                lean += xmat[other, 3 * i + axis[other]] * xmat[plane, 3 * i + 2]
-            gap = height - abs(lean) * half[other] - radius[other]
+                lean += along[other, i] * xmat[plane, 3 * i + 2]
+            gap = height - abs(lean) - radius[other]
         else:
+            far, apart = half[a] + half[b] + radius[a] + radius[b] + reach[k] + wide, 0.0
             for i in range(3):
-                u[i] = xmat[a, 3 * i + axis[a]] * half[a]
-                v[i] = xmat[b, 3 * i + axis[b]] * half[b]
-            gap = _segment_distance(xpos[a], u, xpos[b], v) - radius[a] - radius[b]
+                apart += (xpos[a, i] - xpos[b, i]) ** 2
+            if apart > far * far:  # the balls around them are apart
+                continue
+            gap = _segment_distance(xpos[a], along[a], xpos[b], along[b]) - radius[a] - radius[b]
             if box[a, 0] > 0.0:
-                gap = max(gap, _before_faces(xpos[a], xmat[a], box[a], xpos[b], v, radius[b]))
+                gap = max(gap, _before_faces(xpos[a], xmat[a], box[a], xpos[b], along[b], radius[b]))
             if box[b, 0] > 0.0:
-                gap = max(gap, _before_faces(xpos[b], xmat[b], box[b], xpos[a], u, radius[a]))
+                gap = max(gap, _before_faces(xpos[b], xmat[b], box[b], xpos[a], along[a], radius[a]))
         if gap < reach[k] + wide:
             candidates[count], margin[count] = k, wide
             count += 1

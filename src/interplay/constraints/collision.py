@@ -123,7 +123,7 @@ class CollisionRows:
         self._zone = np.array([(p.influence, p.security) for p in pairs]).reshape(-1, 2)
         self._reach = _RELEASE * self._zone[:, 0]
         self._geom_body = m.geom_bodyid.astype(np.int64)
-        self._capsules = bounding_capsules(m)
+        self._capsules, self._used = bounding_capsules(m), np.unique(self._geoms)
         key = self._geoms[:, 0] * m.ngeom + self._geoms[:, 1]
         self._order = np.argsort(key)
         self._key = key[self._order]
@@ -173,6 +173,7 @@ class CollisionRows:
             terms.root,
             self._geom_body,
             *self._capsules,
+            self._used,
             self._geoms,
             self._reach,
             self._skip,

@@ -15,6 +15,7 @@ from interplay.constraints.collision_set import CollisionSet
 from interplay.constraints.contact import Contact
 from interplay.constraints.limits import JointLimits
 from interplay.control.assembly import Assembly, Structures
+from interplay.control.rehearsal import rehearse
 from interplay.control.state import (
     ACCELERATION_QUANTUM,
     FORCE_QUANTUM,
@@ -49,6 +50,7 @@ class IntegratedController:
 
     def __init__(self, scene: Scene, dt: float, solver: str = solvers.DEFAULT):
         """Take the scene, the control step [s] and the name of the QP solver."""
+        rehearse()
         self.scene = scene
         self.dt = number("dt", dt, 1e-5, 0.2, "s")
         self.solver = solvers.make_solver(solver)

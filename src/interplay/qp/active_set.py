@@ -292,7 +292,7 @@ class ActiveSet:
         kkt.with_border(
             z,
             self._T[: self._width],
-            self._S[: self._width, : self._width],
+            self._S,
             self._border[: self._width],
             *k.C,
             self._r3,

@@ -293,7 +293,7 @@ def with_border(z, T, S, border, ptr, col, val, r3, resident, place, factored, s
         for a in range(w):
             wanted = r3[border[a]] if border[a] >= 0 else 0.0
             v[a] = wanted - across(border[a], ptr, col, val, place, z)
-        v = np.linalg.solve(np.ascontiguousarray(S), v)
+        v = np.linalg.solve(np.ascontiguousarray(S[:w, :w]), v)
         for a in range(w):
             for i in range(z.shape[0]):
                 z[i] -= v[a] * T[a, i]
