@@ -20,7 +20,7 @@ def rehearse() -> None:
     _hit_a_row()
     import interplay as ip
 
-    scene = ip.Scene().add(ip.Door(), "door").add(ip.Box(), "a", pos=(-1.0, 0)).add(ip.Box(), "b", pos=(-1.35, 0))
+    scene = ip.Scene().add(ip.Door(), "door").add(ip.Box(), "a", pos=(-1.0, 0)).add(ip.Box(), "b", pos=(-1.305, 0.1))
     sim = ip.Simulation(scene)
     sim.contacts.add("a/bottom", ip.GROUND)
     sim.collisions.add("a", "b")
@@ -43,6 +43,7 @@ def rehearse() -> None:
     sim.objectives[0].fades = ((0.0, 1.0),)
     sim.step()
     sim.contacts.add("b/bottom", ip.GROUND)
+    sim.contacts.add("b/front", "a/rear")
     sim.step()
 
 

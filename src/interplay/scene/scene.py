@@ -50,6 +50,7 @@ class Scene:
         self._qpos: np.ndarray | None = None
         self._posed: dict[str, np.ndarray] = {}
         self._rest: Kinematics | None = None
+        self._subsystems: tuple[mujoco.MjModel, list[Subsystem]] | None = None
 
     # -- composition ---------------------------------------------------------------------------------------------------
 
@@ -224,6 +225,8 @@ class Scene:
     def subsystems(self) -> list[Subsystem]:
         """The kinematic trees of the scene, with the placed model each belongs to."""
         m = self.model
+        if self._subsystems is not None and self._subsystems[0] is m:
+            return self._subsystems[1]
         powered = set(m.jnt_dofadr[m.actuator_trnid[m.actuator_trntype == mujoco.mjtTrn.mjTRN_JOINT, 0]].tolist())
         out = []
         for tree in range(m.ntree):
@@ -231,6 +234,7 @@ class Scene:
             bodies = np.arange(m.tree_bodyadr[tree], m.tree_bodyadr[tree] + m.tree_bodynum[tree])
             name = m.body(int(bodies[0])).name.split("/")[0]
             out.append(Subsystem(name, tree, dofs, np.array([d for d in dofs.tolist() if d in powered], int), bodies))
+        self._subsystems = m, out
         return out
 
     def trees(self, name: str) -> list[int]:
