@@ -99,7 +99,11 @@ def check_against_a_fresh_one(sim):
 def test_what_objectives_want_is_no_structure(sim):
     """Objectives of a tree come and go, contacts fade, on one pattern; its values are those of the objectives in force."""
     first = structure(sim)
-    sim.objectives = [*sim.objectives, ip.Orientation("ann/chest", weight=5), ip.Point("ann/right_palm", (0.4, -0.2, 1.0))]
+    sim.objectives = [
+        *sim.objectives,
+        ip.Orientation("ann/chest", weight=5),
+        ip.Point("ann/right_palm", (0.4, -0.2, 1.0)),
+    ]
     sim.step()
     assert structure(sim) is first
     check_against_a_fresh_one(sim)

@@ -34,7 +34,24 @@ def bounding_capsules(m: mujoco.MjModel) -> tuple[np.ndarray, np.ndarray, np.nda
 
 @numba.njit(cache=True)
 def near_pairs(
-    xpos, xmat, cvel, com, root, bodies, axis, half, radius, box, used, geoms, reach, skip, braking, dt, margin, candidates
+    xpos,
+    xmat,
+    cvel,
+    com,
+    root,
+    bodies,
+    axis,
+    half,
+    radius,
+    box,
+    used,
+    geoms,
+    reach,
+    skip,
+    braking,
+    dt,
+    margin,
+    candidates,
 ):
     """Write the pairs whose capsules come within ``reach``, or soon will at their speed, and how far that is; return how many.
 

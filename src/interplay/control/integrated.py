@@ -174,12 +174,13 @@ class IntegratedController:
         self, qp: QP, assembly: Assembly, state: State
     ) -> tuple[QPSolution, tuple[Conflict, ...], bool]:
         self._refuse_nan(qp, assembly, state)
-        crossed = bool((qp.x_l > qp.x_u).any())
-        if not crossed:
+        conflict = None
+        if not (qp.x_l > qp.x_u).any():
             found = self.solver.solve(qp)
             if found.solved:
                 return found, (), False
-        relaxed = relax(qp, assembly.relaxable(), solvers.make_solver("piqp"))
+            conflict = found.conflict
+        relaxed = relax(qp, assembly.relaxable(), solvers.make_solver("piqp"), conflict)
         if relaxed is None:
             return self._let_go(qp, assembly, state)
         return relaxed.solution, _name(relaxed.slack, assembly, self.terms), True

@@ -55,4 +55,6 @@ def _hit_a_row() -> None:
     none, free = np.zeros(0), np.full(2, np.inf)
     nothing, row = sparse.csc_matrix((0, 2)), sparse.csc_matrix(np.ones((1, 2)))
     one = sparse.csc_matrix(np.eye(2))
-    make_solver("active_set").solve(QP(one, np.zeros(2), nothing, none, row, np.ones(1), np.full(1, np.inf), -free, free, None))
+    make_solver("active_set").solve(
+        QP(one, np.zeros(2), nothing, none, row, np.ones(1), np.full(1, np.inf), -free, free, None)
+    )

@@ -73,14 +73,14 @@ class Posture(Objective):
     def feature(self, terms: Kinematics, time: float) -> Feature:
         """Return joint errors; the Jacobian is a selection."""
         value, velocity, acceleration = self.reference.at(time)
-        return Feature(
-            terms.qpos[self._adr] - value, terms.qvel[self.dofs] - velocity, np.eye(self.dim), -acceleration
-        )
+        return Feature(terms.qpos[self._adr] - value, terms.qvel[self.dofs] - velocity, np.eye(self.dim), -acceleration)
 
     def add_to(self, terms: Kinematics, time: float, cost: Any) -> None:
         """Add a diagonal cost; the pull of each joint is limited to its own speed."""
         pull = self.damping * self.max_speed
-        rate = _rate(terms.qpos, terms.qvel, self._adr, self.dofs, *self.reference.at(time), self.stiffness, self.damping, pull)
+        rate = _rate(
+            terms.qpos, terms.qvel, self._adr, self.dofs, *self.reference.at(time), self.stiffness, self.damping, pull
+        )
         cost.add_diagonal(self.dofs, self.weight * self.level(time), self.row_weights, rate)
 
 

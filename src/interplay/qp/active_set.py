@@ -23,13 +23,16 @@ import numpy as np
 import qdldl
 
 from interplay.qp import kkt
-from interplay.qp.problem import QP, QPSolution, QPSolver
+from interplay.qp.problem import QP, Conflicting, QPSolution, QPSolver
 
 _ACCURATE, _ACCEPTED = 1e-11, 1e-8
 """Relative residual of the optimality system that ends its corrections, and the largest one that is accepted."""
 
 _INDEPENDENT = 1e-7
 """A row moves by less than this (1: freely, under the largest cost) only if it depends on rows that hold already."""
+
+_FAR = 1e6
+"""A problem whose solutions all lie farther away than this [m/s², N] has none."""
 
 _CORRECTIONS, _BORDER = 8, 64
 """Most corrections of one system; least room for columns of the border."""
@@ -80,18 +83,25 @@ class ActiveSet:
             status = "infeasible" if crossed else self._iterate()
         except np.linalg.LinAlgError:
             status = "singular border"
-        if status == "solved" or crossed:
+        if status in ("solved", "proven infeasible") or crossed:
             gap = kkt.gap(self._r1, self._r2, self._r3, self._at.x, self._at.y, self._at.mu)
-            seconds = time.perf_counter() - begin
-            x = self._at.x.copy()
-            return QPSolution(x, not crossed, status, self._changes, self._primal, self._dual, gap, seconds)
-        # What did not settle is solved by the safeguard; what seems infeasible is confirmed by it.
+            x, solved = self._at.x.copy(), status == "solved"
+            seconds, rows = time.perf_counter() - begin, None if solved or crossed else self._conflict(qp)
+            said = "solved" if solved else "infeasible"
+            return QPSolution(x, solved, said, self._changes, self._primal, self._dual, gap, seconds, rows)
+        # What did not settle is solved by the safeguard; what seems infeasible without a proof is confirmed by it.
         self._at.clear()
         self._side[:] = 0
         found = self._safeguard.solve(qp)
         sure = status == "infeasible" and not found.solved
         said = status if sure else f"safeguard ({status}): {found.status}"
         return found._replace(status=said, seconds=time.perf_counter() - begin)
+
+    def _conflict(self, qp: QP) -> Conflicting:
+        """Return the multipliers of the rows in conflict: those that grow along the way."""
+        g, mu = len(qp.h_l), self._way.mu.copy()
+        mu[self._violated] = 1.0
+        return Conflicting(self._way.y.copy(), mu[:g], mu[g:])
 
     # -- a pattern, a problem ------------------------------------------------------------------------------------------
 
@@ -172,7 +182,7 @@ class ActiveSet:
     # -- the method ----------------------------------------------------------------------------------------------------
 
     def _iterate(self) -> str:
-        """Return ``solved``, ``infeasible``, or why it did not settle."""
+        """Return ``solved``, ``proven infeasible``, or why it did not settle."""
         problem = self._factorise()
         while not problem:
             if self._changes > self._max_changes:
@@ -240,7 +250,10 @@ class ActiveSet:
             t_part, blocking = kkt.blocking(self._side, at.mu, way.mu)
             t = min(t_full, t_part)
             if t == np.inf:
-                return "infeasible"
+                # Farkas: the rows combine to r·x ≤ r·x₀ − violation with r nearly 0, so every solution is far from here.
+                rest = kkt.remainder(self._qp.P.data, k.p_row, k.p_col, way.x, self._r1)
+                self._violated = row
+                return "proven infeasible" if violation > _FAR * rest else "infeasible"
             at.add(way, t)
             at.mu[row] += side * t
             violation -= t * gain

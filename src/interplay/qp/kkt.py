@@ -13,7 +13,7 @@ import numpy as np
 import qdldl
 from scipy import sparse
 
-from interplay.qp.problem import QP, compress
+from interplay.qp.problem import QP, compress, coordinates
 
 PRIMAL, DUAL = 1e-9, 1e-10
 """Regularisation of P's diagonal and of the rows: the factorisation exists whatever the rows are."""
@@ -72,12 +72,6 @@ class Layout:
         self.p_at, self.a_at, self.c_at, self.diagonal = np.split(position, ends)
         self.K = sparse.csc_matrix((np.zeros(len(indices)), indices, pointers), (self.size, self.size))
         self.factor: qdldl.Solver | None = None
-
-
-def coordinates(matrix: sparse.csc_matrix) -> tuple[np.ndarray, np.ndarray]:
-    """Return rows and columns of the entries in the order of their values."""
-    columns = np.repeat(np.arange(len(matrix.indptr) - 1), np.diff(matrix.indptr))
-    return matrix.indices.astype(np.int64), columns
 
 
 @numba.njit(cache=True)
@@ -351,3 +345,16 @@ def blocking(side, mu, way):
                 if reach < t:
                     t, found = reach, i
     return t, found
+
+
+@numba.njit(cache=True)
+def remainder(P, p_row, p_col, x, r1):
+    """Return the size of P x + r1: of what the multipliers along a way leave of the rows they combine, if the way leaves r1."""
+    rest, total = r1.copy(), 0.0
+    for e in range(p_row.shape[0]):
+        rest[p_row[e]] += P[e] * x[p_col[e]]
+        if p_row[e] != p_col[e]:
+            rest[p_col[e]] += P[e] * x[p_row[e]]
+    for value in rest:
+        total += abs(value)
+    return total

@@ -42,8 +42,16 @@ class QP(NamedTuple):
         return max(float(part.max(initial=0.0)) for part in worst)
 
 
+class Conflicting(NamedTuple):
+    """Multipliers of the rows of A, of those of G and of the bounds that together no point satisfies (Farkas' lemma)."""
+
+    A: np.ndarray
+    G: np.ndarray
+    x: np.ndarray
+
+
 class QPSolution(NamedTuple):
-    """A solution with its own proof."""
+    """A solution with its own proof; of a problem that has none, perhaps which rows are in conflict."""
 
     x: np.ndarray
     solved: bool
@@ -53,6 +61,7 @@ class QPSolution(NamedTuple):
     dual_residual: float
     gap: float
     seconds: float
+    conflict: Conflicting | None = None
 
 
 class QPSolver(Protocol):
@@ -63,6 +72,12 @@ class QPSolver(Protocol):
     def solve(self, qp: QP) -> QPSolution:
         """Solve one problem."""
         ...
+
+
+def coordinates(matrix: sparse.csc_matrix) -> tuple[np.ndarray, np.ndarray]:
+    """Return rows and columns of the entries in the order of their values."""
+    columns = np.repeat(np.arange(len(matrix.indptr) - 1), np.diff(matrix.indptr))
+    return matrix.indices.astype(np.int64), columns
 
 
 class Pattern:
