@@ -44,4 +44,6 @@ class JointAngle(Objective):
     def feature(self, terms: Kinematics, time: float) -> Feature:
         """Return the joint's error; its Jacobian is 1."""
         value, velocity, acceleration = self.reference.at(time)
-        return Feature(terms.qpos[self._q] - value, terms.qvel[self._v] - velocity, self._selected, -acceleration)
+        return Feature(
+            terms.qpos[self._q] - value, terms.qvel[self._v] - velocity, self._selected, np.negative(acceleration)
+        )

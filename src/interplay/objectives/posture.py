@@ -73,7 +73,9 @@ class Posture(Objective):
     def feature(self, terms: Kinematics, time: float) -> Feature:
         """Return joint errors; the Jacobian is a selection."""
         value, velocity, acceleration = self.reference.at(time)
-        return Feature(terms.qpos[self._adr] - value, terms.qvel[self.dofs] - velocity, np.eye(self.dim), -acceleration)
+        return Feature(
+            terms.qpos[self._adr] - value, terms.qvel[self.dofs] - velocity, np.eye(self.dim), np.negative(acceleration)
+        )
 
     def add_to(self, terms: Kinematics, time: float, cost: Any) -> None:
         """Add a diagonal cost; the pull of each joint is limited to its own speed."""
