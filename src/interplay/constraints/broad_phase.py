@@ -17,18 +17,15 @@ def bounding_capsules(m: mujoco.MjModel) -> tuple[np.ndarray, np.ndarray, np.nda
     axis, half, radius = np.full(m.ngeom, 2), np.zeros(m.ngeom), m.geom_rbound.copy()
     box = np.full((m.ngeom, 3), -1.0)
     shapes = mujoco.mjtGeom
-    for g in range(m.ngeom):
-        size, kind = m.geom_size[g], int(m.geom_type[g])
-        if kind == shapes.mjGEOM_PLANE:
-            radius[g] = -1.0
-        elif kind in (shapes.mjGEOM_CAPSULE, shapes.mjGEOM_CYLINDER):
-            half[g], radius[g] = size[1], size[0]
-        elif kind in (shapes.mjGEOM_BOX, shapes.mjGEOM_ELLIPSOID):
-            axis[g] = int(np.argmax(size))
-            across = np.delete(size, axis[g])
-            half[g] = size[axis[g]]
-            radius[g] = np.hypot(*across) if kind == shapes.mjGEOM_BOX else across.max()
-            box[g] = size if kind == shapes.mjGEOM_BOX else -1.0
+    size, kind = m.geom_size, m.geom_type
+    radius[kind == int(shapes.mjGEOM_PLANE)] = -1.0
+    long = np.isin(kind, [int(shapes.mjGEOM_CAPSULE), int(shapes.mjGEOM_CYLINDER)])
+    half[long], radius[long] = size[long, 1], size[long, 0]
+    boxes, balls = (kind == int(shape) for shape in (shapes.mjGEOM_BOX, shapes.mjGEOM_ELLIPSOID))
+    ordered, solid = np.sort(size, axis=1), boxes | balls
+    axis[solid], half[solid] = np.argmax(size[solid], axis=1), ordered[solid, 2]
+    radius[boxes], radius[balls] = np.hypot(ordered[boxes, 0], ordered[boxes, 1]), ordered[balls, 1]
+    box[boxes] = size[boxes]
     return axis.astype(np.int64), half, radius, box
 
 

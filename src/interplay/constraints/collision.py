@@ -118,8 +118,8 @@ class CollisionRows:
         """Lay the pairs out as arrays; pairs of the same two trees form a group."""
         m, n = terms.model, len(pairs)
         self.pairs = pairs
-        self._geoms = np.array([(p.geom1, p.geom2) for p in pairs], np.int64).reshape(-1, 2)
-        self._bodies = np.array([(p.body1, p.body2) for p in pairs], np.int64).reshape(-1, 2)
+        ids = np.array([p[:6] for p in pairs], np.int64).reshape(-1, 6)
+        self._geoms, self._bodies, trees = (np.ascontiguousarray(ids[:, k : k + 2]) for k in (0, 2, 4))
         self._zone = np.array([(p.influence, p.security) for p in pairs]).reshape(-1, 2)
         self._reach = _RELEASE * self._zone[:, 0]
         self._geom_body = m.geom_bodyid.astype(np.int64)
@@ -129,23 +129,19 @@ class CollisionRows:
         self._key = key[self._order]
         self._margin, self._candidates = np.zeros(n), np.zeros(n, np.int64)
         self._skip, self._touching = np.zeros(n, bool), None
-        self._probe = Kinematics(m)
-        trees = [(min(p.tree1, p.tree2), max(p.tree1, p.tree2)) for p in pairs]
-        self.groups = list(dict.fromkeys(trees))
+        self._probe = terms.twin
+        low, high = trees.min(axis=1), trees.max(axis=1)
+        keys = list(zip(low.tolist(), high.tolist(), strict=True))
+        self.groups = list(dict.fromkeys(keys))
         """Pairs of trees (−1: fixed environment) that have pairs of shapes."""
         place = {key: k for k, key in enumerate(self.groups)}
-        self.group = np.array([place[key] for key in trees], np.int64)
+        self.group = np.array([place[key] for key in keys], np.int64)
         """Group of each pair."""
         self.dofs = [_tree_dofs(terms, key) for key in self.groups]
         """DOFs of each group's trees, one tree after the other: the columns of its rows."""
-        self._offsets = np.zeros((n, 2), np.int64)
-        """Columns of the two bodies' trees in a pair's row, minus the trees' first DOFs."""
-        for k, p in enumerate(pairs):
-            low, high = self.groups[self.group[k]]
-            second = int(m.tree_dofnum[low]) if low not in (-1, high) else 0
-            for side, tree in enumerate((p.tree1, p.tree2)):
-                if tree >= 0:
-                    self._offsets[k, side] = (second if tree == high else 0) - int(m.tree_dofadr[tree])
+        second = np.where((low >= 0) & (low != high), m.tree_dofnum[low], 0)
+        self._offsets = np.where(trees == high[:, None], second[:, None], 0) - m.tree_dofadr[trees]
+        """Columns of the two bodies' trees in a pair's row, minus the trees' first DOFs; of a fixed body without meaning."""
 
     def update(
         self, terms: Kinematics, dt: float, active: ActivePairs, contacts: tuple

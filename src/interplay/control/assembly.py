@@ -70,6 +70,7 @@ class Assembly:
         self.rows = rows = ContactRows(terms, contacts)
         self.cost = Cost(terms, objectives, contacts)
         self.structure = s = structures.get(contacts, rows, self.cost, collisions, slots)
+        self.nv, self.n, self.slip_rows, self.residual_rows = s.nv, s.n, s.slip_rows, s.residual_rows
         part = {name: s.source[where] for name, where in s.parts.items()}
         self.cost.write_into(part["hessian"], part["weight"], part["residual"])
         self.jacobian = part["contact"].reshape(len(contacts), 6, rows.width)
@@ -163,21 +164,6 @@ class Assembly:
         row, start = _take_slots(self.collisions.group[pairs.pair], s.slot_row, s.slot_start, s.slot_width)
         lower[row], self.slot_pair[row] = pairs.bound, pairs.pair
         self.collisions.jacobian(terms, pairs, start, self._pair_rows)
-
-    # -- names for people ----------------------------------------------------------------------------------------------
-
-    def relaxable(self) -> dict[str, list[tuple[str, int]]]:
-        """Return the rows (block, index) of each kind that may give way."""
-        s = self.structure
-        nearby = s.collision_rows.start + np.flatnonzero(self.slot_pair >= 0)
-        bounded = np.flatnonzero(np.isfinite(self.x_l[: s.nv]) | np.isfinite(self.x_u[: s.nv]))
-        return {
-            "force": [("x", index) for index in self.pressed.tolist()],
-            "collision": [("G", index) for index in nearby.tolist()],
-            "limit": [("x", index) for index in bounded.tolist()],
-            "torque": [("G", index) for index in range(s.torque_rows.stop)],
-            "slip": [("A", index) for index in range(s.slip_rows.start, s.slip_rows.stop)],
-        }
 
     def label(self, m: mujoco.MjModel, block: str, index: int) -> tuple[str, str, str]:
         """Return kind, name and unit of a row that may give way."""

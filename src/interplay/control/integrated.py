@@ -130,7 +130,7 @@ class IntegratedController:
         a = self._assembly
         if a is None:
             return {"vars": 0, "eq": 0, "ineq": 0}
-        return {"vars": len(a.c), "eq": len(a.b), "ineq": len(a.h_l) + 2 * self.scene.model.nv}
+        return {"vars": a.n, "eq": len(a.b), "ineq": len(a.h_l) + 2 * self.scene.model.nv}
 
     # -- parts of a step -----------------------------------------------------------------------------------------------
 
@@ -180,10 +180,10 @@ class IntegratedController:
             if found.solved:
                 return found, (), False
             conflict = found.conflict
-        relaxed = relax(qp, assembly.relaxable(), solvers.make_solver("piqp"), conflict)
+        relaxed = relax(qp, relaxable(assembly), solvers.make_solver("piqp"), conflict)
         if relaxed is None:
             return self._let_go(qp, assembly, state)
-        return relaxed.solution, _name(relaxed.slack, assembly, self.terms), True
+        return relaxed.solution, name_conflicts(relaxed.slack, assembly, self.terms), True
 
     def _refuse_nan(self, qp: QP, assembly: Assembly, state: State) -> None:
         """Raise when the program holds a number that is not finite (or a bound that is NaN), and name the objective if it is one."""
@@ -198,12 +198,12 @@ class IntegratedController:
 
     def _let_go(self, qp: QP, assembly: Assembly, state: State) -> tuple[QPSolution, tuple[Conflict, ...], bool]:
         """Last resort when no solver copes: no motor, no contact force, passive motion under gravity and pushes."""
-        terms, x, rows = self.terms, np.zeros(len(qp.c)), assembly.structure.slip_rows
-        x[: len(state.qvel)] = np.linalg.solve(terms.full_mass(), terms.qfrc_passive + state.applied - terms.qfrc_bias)
+        terms, x, rows = self.terms, np.zeros(assembly.n), assembly.slip_rows
+        x[: assembly.nv] = np.linalg.solve(terms.full_mass(), terms.qfrc_passive + state.applied - terms.qfrc_bias)
         slip = qp.A[rows] @ x - qp.b[rows]
         gave = [("A", rows.start + k, float(s)) for k, s in enumerate(slip)]
         found = QPSolution(x, True, "let go", 0, float("nan"), float("nan"), float("nan"), 0.0)
-        return found, (Conflict("solver", "no solution", 0.0, ""), *_name(gave, assembly, terms)), True
+        return found, (Conflict("solver", "no solution", 0.0, ""), *name_conflicts(gave, assembly, terms)), True
 
     def _solution(
         self,
@@ -216,7 +216,7 @@ class IntegratedController:
         timing: Timing,
         closest: float,
     ) -> Solution:
-        terms, nv, rows = self.terms, len(state.qvel), assembly.rows
+        terms, nv, rows = self.terms, assembly.nv, assembly.rows
         qacc = rounded(found.x[:nv], ACCELERATION_QUANTUM)
         unknowns = rounded(found.x[nv : nv + rows.size], FORCE_QUANTUM)
         wrenches, at_sites, contact = rows.forces(terms, unknowns, assembly.jacobian)
@@ -271,7 +271,21 @@ def _refuse_stiff(m: mujoco.MjModel, dt: float) -> None:
             )
 
 
-def _name(slack: list[tuple[str, int, float]], assembly: Assembly, terms: Kinematics) -> tuple[Conflict, ...]:
+def relaxable(assembly: Assembly) -> dict[str, list[tuple[str, int]]]:
+    """Return the rows (block, index) of each kind that may give way."""
+    s, nv = assembly.structure, assembly.nv
+    nearby = s.collision_rows.start + np.flatnonzero(assembly.slot_pair >= 0)
+    bounded = np.flatnonzero(np.isfinite(assembly.x_l[:nv]) | np.isfinite(assembly.x_u[:nv]))
+    return {
+        "force": [("x", index) for index in assembly.pressed.tolist()],
+        "collision": [("G", index) for index in nearby.tolist()],
+        "limit": [("x", index) for index in bounded.tolist()],
+        "torque": [("G", index) for index in range(s.torque_rows.stop)],
+        "slip": [("A", index) for index in range(s.slip_rows.start, s.slip_rows.stop)],
+    }
+
+
+def name_conflicts(slack: list[tuple[str, int, float]], assembly: Assembly, terms: Kinematics) -> tuple[Conflict, ...]:
     """Return the named conflicts; the six rows of a contact are one."""
     worst: dict[tuple[str, str, str], float] = {}
     for block, index, amount in slack:

@@ -64,28 +64,29 @@ class Com(Objective):
         mass = terms.body_mass[self._bodies]
         return mass @ terms.xipos[self._bodies] / mass.sum()
 
+    def motion(self, terms: Kinematics, dofs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the COM's position, velocity and bias acceleration as rows (3, 3), and its Jacobian over the trees' DOFs."""
+        return _com(
+            terms.body_mass,
+            terms.xipos,
+            terms.cvel,
+            terms.bias_acc,
+            terms.subtree_com,
+            terms.root,
+            terms.crb,
+            terms.cdof,
+            self._bodies,
+            dofs,
+            self._dof_body,
+        )
+
+    def against_reference(self, motion: np.ndarray, jac: np.ndarray, time: float) -> Feature:
+        """Return the feature from motion (3, 3) and Jacobian, on the axes chosen."""
+        return Feature(*_on_axes(motion, jac, self.axes, *self.reference.at(time)))
+
     def feature(self, terms: Kinematics, time: float) -> Feature:
         """Return position, velocity, Jacobian and bias of the group's COM."""
-        value, velocity, acceleration = self.reference.at(time)
-        return Feature(
-            *_com(
-                terms.body_mass,
-                terms.xipos,
-                terms.cvel,
-                terms.bias_acc,
-                terms.subtree_com,
-                terms.root,
-                terms.crb,
-                terms.cdof,
-                self._bodies,
-                self.dofs,
-                self._dof_body,
-                self.axes,
-                value,
-                velocity,
-                acceleration,
-            )
-        )
+        return self.against_reference(*self.motion(terms, self.dofs), time)
 
 
 def _axes(axes: Sequence[str]) -> np.ndarray:
@@ -95,10 +96,7 @@ def _axes(axes: Sequence[str]) -> np.ndarray:
 
 
 @numba.njit(cache=True)
-def _com(
-    body_mass, xipos, cvel, bias_acc, com, root, crb, cdof, bodies, dofs, dof_body, axes, value, velocity, acceleration
-):
-    """Return error, velocity, Jacobian and bias of the COM of some bodies along some axes."""
+def _com(body_mass, xipos, cvel, bias_acc, com, root, crb, cdof, bodies, dofs, dof_body):
     total = 0.0
     motion, point = np.zeros((3, 3)), np.empty((2, 6))
     for b in bodies:
@@ -110,18 +108,25 @@ def _com(
             motion[1, i] += m * point[0, i]
             motion[2, i] += m * point[1, i]
     motion /= total
-    jac, column, r = np.empty((axes.shape[0], dofs.shape[0])), np.empty(6), np.empty(3)
+    jac, column, r = np.empty((3, dofs.shape[0])), np.empty(6), np.empty(3)
     for k in range(dofs.shape[0]):
         # The subtree below a DOF moves with it: composite inertia holds its mass and mass·offset.
         c = crb[dof_body[k]]
         for i in range(3):
             r[i] = c[6 + i] / c[9]
         point_column(cdof[dofs[k]], r, column)
-        for i in range(axes.shape[0]):
-            jac[i, k] = c[9] / total * column[axes[i]]
-    error, rate, bias = np.empty(axes.shape[0]), np.empty(axes.shape[0]), np.empty(axes.shape[0])
-    for i in range(axes.shape[0]):
+        for i in range(3):
+            jac[i, k] = c[9] / total * column[i]
+    return motion, jac
+
+
+@numba.njit(cache=True)
+def _on_axes(motion, jac, axes, value, velocity, acceleration):
+    """Return error, velocity, Jacobian and bias along some axes."""
+    n = axes.shape[0]
+    error, rate, rows, bias = np.empty(n), np.empty(n), np.empty((n, jac.shape[1])), np.empty(n)
+    for i in range(n):
         a = axes[i]
-        error[i], rate[i] = motion[0, a] - value[i], motion[1, a] - velocity[i]
-        bias[i] = motion[2, a] - acceleration[i]
-    return error, rate, jac, bias
+        error[i], rate[i], bias[i] = motion[0, a] - value[i], motion[1, a] - velocity[i], motion[2, a] - acceleration[i]
+        rows[i] = jac[a]
+    return error, rate, rows, bias
