@@ -41,7 +41,7 @@ def test_row_against_central_differences(shapes, seed):
     rows = CollisionRows(terms, sim.collisions.pairs)
     found, _ = rows.update(terms, 1e-3, ActivePairs.none(), ())
     pair, jac = sim.collisions.pairs[0], np.zeros(m.nv)
-    rows.jacobian(terms, found.first(1), np.zeros((1, 2), int), np.zeros(1, int), jac)
+    rows.jacobian(terms, found.first(1), np.zeros(1, int), jac)
 
     def distance(direction, s):
         moved, d, fromto = q.copy(), mujoco.MjData(m), np.zeros(6)

@@ -164,6 +164,7 @@ def test_desired_acceleration_is_equation_33(scene):
     objective.add_to(terms, 0.0, cost)
     n = 36
     H, g = cost.hessian[: n * n].reshape(n, n), cost.gradient[:n]
+    H = H + np.triu(H, 1).T
     qacc = np.linalg.lstsq(H, -g, rcond=1e-12)[0]
     x = objective.feature(terms, 0.0)
     wanted = -30.0 * x.error - 2 * np.sqrt(30.0) * x.velocity

@@ -9,65 +9,102 @@ import numpy as np
 from interplay.scene.kinematics import point_column
 
 
-def bounding_capsules(m: mujoco.MjModel) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return for each geom an axis (0, 1, 2 of its frame), half length along it and radius of a capsule around it [m].
+def bounding_capsules(m: mujoco.MjModel) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Return for each geom an axis (0, 1, 2 of its frame), half length along it and radius of a capsule around it [m], and its box.
 
-    A plane gets radius −1. A mesh gets the ball around its own bounding sphere.
+    A plane gets radius −1. A mesh gets the ball around its own bounding sphere. ``box`` are the half sizes (3) of a box, else −1.
     """
     axis, half, radius = np.full(m.ngeom, 2), np.zeros(m.ngeom), m.geom_rbound.copy()
+    box = np.full((m.ngeom, 3), -1.0)
     shapes = mujoco.mjtGeom
-    for g in range(m.ngeom):
-        size, kind = m.geom_size[g], int(m.geom_type[g])
-        if kind == shapes.mjGEOM_PLANE:
-            radius[g] = -1.0
-        elif kind in (shapes.mjGEOM_CAPSULE, shapes.mjGEOM_CYLINDER):
-            half[g], radius[g] = size[1], size[0]
-        elif kind in (shapes.mjGEOM_BOX, shapes.mjGEOM_ELLIPSOID):
-            axis[g] = int(np.argmax(size))
-            across = np.delete(size, axis[g])
-            half[g] = size[axis[g]]
-            radius[g] = np.hypot(*across) if kind == shapes.mjGEOM_BOX else across.max()
-    return axis.astype(np.int64), half, radius
+    size, kind = m.geom_size, m.geom_type
+    radius[kind == int(shapes.mjGEOM_PLANE)] = -1.0
+    long = np.isin(kind, [int(shapes.mjGEOM_CAPSULE), int(shapes.mjGEOM_CYLINDER)])
+    half[long], radius[long] = size[long, 1], size[long, 0]
+    boxes, balls = (kind == int(shape) for shape in (shapes.mjGEOM_BOX, shapes.mjGEOM_ELLIPSOID))
+    ordered, solid = np.sort(size, axis=1), boxes | balls
+    axis[solid], half[solid] = np.argmax(size[solid], axis=1), ordered[solid, 2]
+    radius[boxes], radius[balls] = np.hypot(ordered[boxes, 0], ordered[boxes, 1]), ordered[balls, 1]
+    box[boxes] = size[boxes]
+    return axis.astype(np.int64), half, radius, box
 
 
 @numba.njit(cache=True)
 def near_pairs(
-    xpos, xmat, cvel, com, root, bodies, axis, half, radius, geoms, reach, skip, braking, dt, margin, candidates
+    xpos,
+    xmat,
+    cvel,
+    com,
+    root,
+    bodies,
+    axis,
+    half,
+    radius,
+    box,
+    used,
+    geoms,
+    reach,
+    skip,
+    braking,
+    dt,
+    margin,
+    candidates,
 ):
     """Write the pairs whose capsules come within ``reach``, or soon will at their speed, and how far that is; return how many.
 
-    ``margin`` is what two bodies may approach in two steps and then while braking.
+    ``margin`` is what two bodies may approach in two steps and then while braking; ``used`` are the shapes that pairs have.
     """
+    speed, along, moved = np.zeros(xpos.shape[0]), np.zeros((xpos.shape[0], 3)), np.empty(6)
+    for g in used:
+        body = bodies[g]
+        point_column(cvel[body], xpos[g] - com[root[body]], moved)
+        # The far end of a shape moves by at most ω × its half length more.
+        turning = np.sqrt(moved[3] ** 2 + moved[4] ** 2 + moved[5] ** 2) * (half[g] + max(radius[g], 0.0))
+        speed[g] = np.sqrt(moved[0] ** 2 + moved[1] ** 2 + moved[2] ** 2) + turning
+        for i in range(3):
+            along[g, i] = xmat[g, 3 * i + axis[g]] * half[g]
     count = 0
-    moved, u, v = np.empty(6), np.empty(3), np.empty(3)
     for k in range(geoms.shape[0]):
         if skip[k]:
             continue
         a, b = geoms[k, 0], geoms[k, 1]
-        speed = 0.0
-        for g in (a, b):
-            body = bodies[g]
-            point_column(cvel[body], xpos[g] - com[root[body]], moved)
-            # The far end of a shape moves by at most ω × its half length more.
-            turning = np.sqrt(moved[3] ** 2 + moved[4] ** 2 + moved[5] ** 2) * (half[g] + max(radius[g], 0.0))
-            speed += np.sqrt(moved[0] ** 2 + moved[1] ** 2 + moved[2] ** 2) + turning
-        wide = 2.0 * speed * dt + speed * speed / (2.0 * braking)
+        both = speed[a] + speed[b]
+        wide = 2.0 * both * dt + both * both / (2.0 * braking)
         if radius[a] < 0.0 or radius[b] < 0.0:
             plane, other = (a, b) if radius[a] < 0.0 else (b, a)
             height, lean = 0.0, 0.0
             for i in range(3):
                 height += (xpos[other, i] - xpos[plane, i]) * xmat[plane, 3 * i + 2]
-                lean += xmat[other, 3 * i + axis[other]] * xmat[plane, 3 * i + 2]
-            gap = height - abs(lean) * half[other] - radius[other]
+                lean += along[other, i] * xmat[plane, 3 * i + 2]
+            gap = height - abs(lean) - radius[other]
         else:
+            far, apart = half[a] + half[b] + radius[a] + radius[b] + reach[k] + wide, 0.0
             for i in range(3):
-                u[i] = xmat[a, 3 * i + axis[a]] * half[a]
-                v[i] = xmat[b, 3 * i + axis[b]] * half[b]
-            gap = _segment_distance(xpos[a], u, xpos[b], v) - radius[a] - radius[b]
+                apart += (xpos[a, i] - xpos[b, i]) ** 2
+            if apart > far * far:  # the balls around them are apart
+                continue
+            gap = _segment_distance(xpos[a], along[a], xpos[b], along[b]) - radius[a] - radius[b]
+            if box[a, 0] > 0.0:
+                gap = max(gap, _before_faces(xpos[a], xmat[a], box[a], xpos[b], along[b], radius[b]))
+            if box[b, 0] > 0.0:
+                gap = max(gap, _before_faces(xpos[b], xmat[b], box[b], xpos[a], along[a], radius[a]))
         if gap < reach[k] + wide:
             candidates[count], margin[count] = k, wide
             count += 1
     return count
+
+
+@numba.njit(cache=True)
+def _before_faces(centre, turn, box, p, u, radius):
+    """Return how far the capsule p ± u lies before a box, across the face that separates them best: at most their distance."""
+    gap = -np.inf
+    for k in range(3):
+        height, lean = 0.0, 0.0
+        for i in range(3):
+            height += (p[i] - centre[i]) * turn[3 * i + k]
+            lean += u[i] * turn[3 * i + k]
+        gap = max(gap, abs(height) - box[k] - abs(lean) - radius)
+    return gap
 
 
 @numba.njit(cache=True)

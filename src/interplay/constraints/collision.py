@@ -7,7 +7,6 @@ lies along a face, the closest corner changes from step to step, and with one ro
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import mujoco
@@ -119,24 +118,30 @@ class CollisionRows:
         """Lay the pairs out as arrays; pairs of the same two trees form a group."""
         m, n = terms.model, len(pairs)
         self.pairs = pairs
-        self._geoms = np.array([(p.geom1, p.geom2) for p in pairs], np.int64).reshape(-1, 2)
-        self._bodies = np.array([(p.body1, p.body2) for p in pairs], np.int64).reshape(-1, 2)
+        ids = np.array([p[:6] for p in pairs], np.int64).reshape(-1, 6)
+        self._geoms, self._bodies, trees = (np.ascontiguousarray(ids[:, k : k + 2]) for k in (0, 2, 4))
         self._zone = np.array([(p.influence, p.security) for p in pairs]).reshape(-1, 2)
         self._reach = _RELEASE * self._zone[:, 0]
         self._geom_body = m.geom_bodyid.astype(np.int64)
-        self._capsules = bounding_capsules(m)
+        self._capsules, self._used = bounding_capsules(m), np.unique(self._geoms)
         key = self._geoms[:, 0] * m.ngeom + self._geoms[:, 1]
         self._order = np.argsort(key)
         self._key = key[self._order]
         self._margin, self._candidates = np.zeros(n), np.zeros(n, np.int64)
         self._skip, self._touching = np.zeros(n, bool), None
-        self._probe = Kinematics(m)
-        trees = [(min(p.tree1, p.tree2), max(p.tree1, p.tree2)) for p in pairs]
-        self.groups = list(dict.fromkeys(trees))
+        self._probe = terms.twin
+        low, high = trees.min(axis=1), trees.max(axis=1)
+        keys = list(zip(low.tolist(), high.tolist(), strict=True))
+        self.groups = list(dict.fromkeys(keys))
         """Pairs of trees (−1: fixed environment) that have pairs of shapes."""
         place = {key: k for k, key in enumerate(self.groups)}
-        self.group = np.array([place[key] for key in trees], np.int64)
+        self.group = np.array([place[key] for key in keys], np.int64)
         """Group of each pair."""
+        self.dofs = [_tree_dofs(terms, key) for key in self.groups]
+        """DOFs of each group's trees, one tree after the other: the columns of its rows."""
+        second = np.where((low >= 0) & (low != high), m.tree_dofnum[low], 0)
+        self._offsets = np.where(trees == high[:, None], second[:, None], 0) - m.tree_dofadr[trees]
+        """Columns of the two bodies' trees in a pair's row, minus the trees' first DOFs; of a fixed body without meaning."""
 
     def update(
         self, terms: Kinematics, dt: float, active: ActivePairs, contacts: tuple
@@ -145,8 +150,9 @@ class CollisionRows:
         if not self.pairs:
             return PairRows.none(), ActivePairs.none()
         if contacts is not self._touching:
-            joined = bodies_in_contact(contacts)
-            self._skip = np.array([frozenset((p.body1, p.body2)) in joined for p in self.pairs], bool)
+            joined = np.array([sorted((c.first.body, c.second.body)) for c in contacts], np.int64).reshape(-1, 2)
+            bodies = np.sort(self._bodies, axis=1)
+            self._skip = (bodies[:, None] == joined).all(axis=2).any(axis=1)
             self._touching = contacts
         near = self.near(terms, dt)
         if not len(near):
@@ -163,6 +169,7 @@ class CollisionRows:
             terms.root,
             self._geom_body,
             *self._capsules,
+            self._used,
             self._geoms,
             self._reach,
             self._skip,
@@ -177,10 +184,12 @@ class CollisionRows:
         self, terms: Kinematics, dt: float, active: ActivePairs, near: np.ndarray, margin: np.ndarray
     ) -> tuple[PairRows, ActivePairs]:
         """Find the witness points of the pairs that are near, and their rows."""
-        known = _find(active.geoms, self._key, self._order, terms.model.ngeom, near)
         limit = self._reach[near] + margin
         fromto = np.zeros((len(near), 6))
         distance = self._distances(terms, near, limit, fromto)
+        if not (distance < limit).any():
+            return PairRows.none(), ActivePairs.none()
+        known = _find(active.geoms, self._key, self._order, terms.model.ngeom, near)
         hint = np.zeros((len(near), 3))
         for n in np.flatnonzero(np.abs(distance) <= 1e-6):  # touching: keep the last direction, or find one
             hint[n] = active.u[known[n]] if known[n] >= 0 else self._way_apart(terms, self.pairs[near[n]])
@@ -242,13 +251,8 @@ class CollisionRows:
             total[witness] += self._distances(self._probe, pairs, far, fromto)
         return total / dt**2
 
-    def jacobian(
-        self, terms: Kinematics, rows: PairRows, offsets: np.ndarray, starts: np.ndarray, out: np.ndarray
-    ) -> None:
-        """Write uᵀ(J1 − J2) of each row into ``out``, from index ``starts[row]``.
-
-        ``offsets`` (pairs, 2) are the columns of the two bodies' trees in a row, minus the trees' first DOFs.
-        """
+    def jacobian(self, terms: Kinematics, rows: PairRows, starts: np.ndarray, out: np.ndarray) -> None:
+        """Write uᵀ(J1 − J2) of each row, over the DOFs of its group, into ``out`` from index ``starts[row]``."""
         if len(rows.pair):
             _jacobian(
                 terms.cdof,
@@ -260,15 +264,15 @@ class CollisionRows:
                 rows.pair,
                 rows.points,
                 rows.u,
-                offsets,
+                self._offsets,
                 starts,
                 out,
             )
 
 
-def bodies_in_contact(contacts: Iterable) -> set[frozenset[int]]:
-    """Return the pairs of bodies that contacts join."""
-    return {frozenset((c.first.body, c.second.body)) for c in contacts}
+def _tree_dofs(terms: Kinematics, trees: tuple[int, int]) -> np.ndarray:
+    """Return the DOFs of one or two trees, −1: the fixed environment, which has none."""
+    return np.concatenate([terms.tree_dofs(tree) for tree in dict.fromkeys(trees) if tree >= 0])
 
 
 @numba.njit(cache=True)

@@ -59,7 +59,7 @@ class CollisionSet:
     def add_self(self, name: str, influence: float = 0.03, security: float = 0.004) -> int:
         """Keep a character's limbs off each other: every pair of shapes that is not joined closely and is apart in her posture."""
         scene, m = self._scene, self._scene.model
-        terms = scene.kinematics()
+        terms = scene.rest
         shapes, fromto, before = self._shapes(name), np.zeros(6), len(self.pairs)
         for k, a in enumerate(shapes):
             for b in shapes[k + 1 :]:

@@ -138,23 +138,26 @@ def point_cone(friction: float) -> np.ndarray:
     return np.array([[1, 0, mu], [-1, 0, mu], [0, 1, mu], [0, -1, mu]], float)
 
 
-def cone(half: np.ndarray, friction: float) -> np.ndarray:
+@numba.njit(cache=True)
+def cone(half, friction):
     """Return the 16 facets E (16, 6), E w ≥ 0, of the wrenches that four corner forces of a rectangle can make.
 
     Corner forces obey |fx|, |fy| ≤ μ' fz with μ' = μ/√2 (a pyramid inside Coulomb's cone); half sizes (X, Y). The facets:
     |fx|, |fy| ≤ μ' fz; |tx| ≤ Y fz; |ty| ≤ X fz; and |tz| bounded by μ'(X + Y) fz less what the other torques use up.
     """
-    X, Y = half
-    mu = friction / np.sqrt(2.0)
-    rows = []
+    X, Y = half[0], half[1]
+    mu, E, row = friction / np.sqrt(2.0), np.zeros((16, 6)), 0
     for s in (1.0, -1.0):
-        rows += [[s, 0, mu, 0, 0, 0], [0, s, mu, 0, 0, 0], [0, 0, Y, s, 0, 0], [0, 0, X, 0, s, 0]]
+        for axis, arm in ((0, mu), (1, mu), (3, Y), (4, X)):
+            E[row, axis], E[row, 2] = s, arm
+            row += 1
     for a in (1.0, -1.0):
         for b in (1.0, -1.0):
-            # tz ≥ −μ'(X + Y) fz ± (Y fx − μ' tx) ± (X fy − μ' ty), and its mirror image for the upper side.
-            rows.append([a * Y, b * X, mu * (X + Y), -a * mu, -b * mu, 1])
-            rows.append([a * Y, b * X, mu * (X + Y), a * mu, b * mu, -1])
-    return np.array(rows, float)
+            for s in (1.0, -1.0):
+                # tz ≥ −μ'(X + Y) fz ± (Y fx − μ' tx) ± (X fy − μ' ty), and its mirror image for the upper side.
+                E[row] = a * Y, b * X, mu * (X + Y), -s * a * mu, -s * b * mu, s
+                row += 1
+    return E
 
 
 class ContactRows:
@@ -168,19 +171,9 @@ class ContactRows:
         self.start = np.concatenate([[0], np.cumsum(self.dim)]).astype(np.int64)
         """First unknown (and first row) of each contact; last, their number."""
         self.size = int(self.start[-1])
-        columns, signs = [], []
-        for contact in contacts:
-            sign = np.zeros(terms.model.nv)
-            sign[terms.chain(contact.first.body)] += 1
-            sign[terms.chain(contact.second.body)] -= 1
-            columns.append(np.flatnonzero(sign))
-            signs.append(sign[columns[-1]])
-        self.columns = columns
-        self.width = max((len(c) for c in columns), default=0)
-        self._cols, self._sign = np.zeros((n, self.width), np.int64), np.zeros((n, self.width))
-        for k, (cols, sign) in enumerate(zip(columns, signs, strict=True)):
-            self._cols[k, : len(cols)], self._sign[k, : len(cols)] = cols, sign
         self._bodies = np.array([(c.first.body, c.second.body) for c in contacts], np.int64).reshape(n, 2)
+        self._cols, self._sign = _movers(self._bodies, terms.chain_start, terms.chain_dofs)
+        self.width = self._cols.shape[1]
         self._sites = np.array([c.first.site for c in contacts], np.int64)
         self._p = np.array([(c.p1, c.p2) for c in contacts]).reshape(n, 2, 3)
         self._R = np.array([(c.R1, c.R2) for c in contacts]).reshape(n, 2, 3, 3)
@@ -194,6 +187,10 @@ class ContactRows:
         """Cost of each unknown: low when loaded, so high when faded that the force vanishes."""
         self.least = np.zeros(n)
         """Least normal force [N] that is wished for."""
+
+    def entries(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return unknown (or row), DOF and place in a Jacobian (n, 6, width) of each of its entries."""
+        return _entries(self.dim, self.start, self._cols, self._sign)
 
     def update(self, terms: Kinematics, time: float, dt: float, jacobian: np.ndarray) -> None:
         """Fill ``jacobian`` (n, 6, width), right-hand sides and costs for the present state."""
@@ -248,6 +245,52 @@ class ContactRows:
                 total,
             )
         return wrenches, at_sites, total
+
+
+@numba.njit(cache=True)
+def _movers(bodies, chain_start, chain_dofs):
+    """Return the DOFs (n, width) that move the two bodies of each contact differently, and their signs, 0 where there is none."""
+    n, longest = bodies.shape[0], 0
+    for k in range(n):
+        length = 0
+        for body in bodies[k]:
+            length += chain_start[body + 1] - chain_start[body]
+        longest = max(longest, length)
+    cols, sign, width = np.zeros((n, longest), np.int64), np.zeros((n, longest)), 0
+    for k in range(n):
+        i, last_i = chain_start[bodies[k, 0]], chain_start[bodies[k, 0] + 1]
+        j, last_j = chain_start[bodies[k, 1]], chain_start[bodies[k, 1] + 1]
+        size = 0
+        while i < last_i or j < last_j:  # both chains ascend: merge them
+            if i < last_i and j < last_j and chain_dofs[i] == chain_dofs[j]:
+                i, j = i + 1, j + 1
+                continue
+            if j == last_j or (i < last_i and chain_dofs[i] < chain_dofs[j]):
+                cols[k, size], sign[k, size] = chain_dofs[i], 1.0
+                i += 1
+            else:
+                cols[k, size], sign[k, size] = chain_dofs[j], -1.0
+                j += 1
+            size += 1
+        width = max(width, size)
+    return cols[:, :width].copy(), sign[:, :width].copy()
+
+
+@numba.njit(cache=True)
+def _entries(dim, start, cols, sign):
+    width, total = cols.shape[1], 0
+    for k in range(dim.shape[0]):
+        total += dim[k] * width
+    unknown, dof, place = np.empty(total, np.int64), np.empty(total, np.int64), np.empty(total, np.int64)
+    count = 0
+    for k in range(dim.shape[0]):
+        for r in range(dim[k]):
+            for j in range(width):
+                if sign[k, j] == 0.0:
+                    break
+                unknown[count], dof[count], place[count] = start[k] + r, cols[k, j], (k * 6 + r) * width + j
+                count += 1
+    return unknown[:count], dof[:count], place[:count]
 
 
 @numba.njit(cache=True)

@@ -6,7 +6,7 @@ Hessian between them; it gets residual variables y = J q̈ + rate instead, with 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 
 import numba
 import numpy as np
@@ -32,31 +32,41 @@ class Cost:
             self._sides.setdefault(contact.second.name, []).append((k, contact.second_side))
         sizes = m.tree_dofnum.astype(np.int64)
         self.block = np.concatenate([[0], np.cumsum(sizes**2)])
+        """Where each tree's block begins; last, the size of all."""
         self.tree_start, self.tree_size = m.tree_dofadr.astype(np.int64), sizes
-        self.used: dict[int, np.ndarray] = {t: np.eye(int(n), dtype=bool) for t, n in enumerate(sizes)}
+        self.dense = np.zeros(len(sizes), bool)
+        """Trees with an objective that couples their DOFs: whichever it is, the pattern is the same."""
+        self.coupled: list[Objective] = []
         self.rows: dict[int, slice] = {}
-        self._place: dict[int, tuple[int, int, np.ndarray]] = {}
+        self._place: dict[int, tuple[int, int, int]] = {}
         count = 0
         for objective in objectives:
-            trees = np.unique(m.dof_treeid[objective.dofs])
-            if len(trees) == 1:
-                tree = int(trees[0])
-                local = (objective.dofs - self.tree_start[tree]).astype(np.int64)
-                self._place[id(objective)] = (int(self.block[tree]), int(sizes[tree]), local)
-                if not objective.diagonal:
-                    self.used[tree][np.ix_(local, local)] = True
-            elif len(trees) > 1 and not objective.diagonal:
+            if not len(objective.dofs):
+                continue
+            # The DOFs ascend and a tree's are neighbours: those of several trees begin and end in different ones.
+            tree, last = m.dof_treeid[objective.dofs[[0, -1]]].tolist()
+            if tree == last:
+                self._place[id(objective)] = int(self.block[tree]), int(sizes[tree]), int(self.tree_start[tree])
+                self.dense[tree] |= not objective.diagonal
+            elif not objective.diagonal:
+                self.coupled.append(objective)
                 self.rows[id(objective)] = slice(count, count + objective.dim)
                 count += objective.dim
-        self.coupled = [o for o in objectives if id(o) in self.rows]
         self.residual_rate = np.zeros(count)
         self.residual_weight = np.zeros(count)
         self.residual_jacobian: dict[int, np.ndarray] = {id(o): np.zeros((o.dim, len(o.dofs))) for o in self.coupled}
-        self.diagonal = np.array([self.block[t] + i * (n + 1) for t, n in enumerate(sizes) for i in range(n)], np.int64)
+        tree = m.dof_treeid
+        self.diagonal = self.block[tree] + (np.arange(m.nv) - self.tree_start[tree]) * (sizes[tree] + 1)
         self.hessian = np.zeros(int(self.block[-1]))
+        """The trees' blocks, of which the upper triangles are filled."""
         self.gradient = np.zeros(m.nv)
         self.forces: dict[int, tuple[float, np.ndarray]] = {}
         """Weight and gradient (3,) on the force of each contact that an objective concerns."""
+
+    @property
+    def key(self) -> Hashable:
+        """What the pattern of the program depends on."""
+        return self.dense.tobytes(), tuple((o.dim, o.dofs.tobytes()) for o in self.coupled)
 
     def write_into(self, hessian: np.ndarray, weights: np.ndarray, jacobians: np.ndarray) -> None:
         """Let the blocks, the residuals' weights and their Jacobians live in parts of the program's source vector."""
@@ -88,13 +98,13 @@ class Cost:
             self.residual_rate[rows] = _rate(x.error, x.velocity, x.bias, stiffness, damping, pull)
             self.residual_weight[rows] = weight
             return
-        block, size, local = self._place[id(objective)]
+        block, size, first = self._place[id(objective)]
         _rank_update(
             self.hessian,
             self.gradient,
             block,
             size,
-            local,
+            first,
             objective.dofs,
             x.jacobian,
             x.error,
@@ -106,10 +116,9 @@ class Cost:
             weight,
         )
 
-    def add_diagonal(self, dofs: np.ndarray, weights: np.ndarray, rate: np.ndarray) -> None:
-        """Add ½ Σ w (q̈ + rate)² over single DOFs."""
-        self.hessian[self.diagonal[dofs]] += weights
-        self.gradient[dofs] += weights * rate
+    def add_diagonal(self, dofs: np.ndarray, weight: float, weights: np.ndarray, rate: np.ndarray) -> None:
+        """Add ½ w Σ w_i (q̈_i + rate_i)² over single DOFs."""
+        _add_diagonal(self.hessian, self.gradient, self.diagonal, dofs, weight, weights, rate)
 
     def add_force(self, surface: str, weight: float, reference: np.ndarray) -> None:
         """Add ½ w ‖f − f_ref‖² of the contacts of a surface, on whichever side it stands."""
@@ -127,6 +136,14 @@ class Cost:
 
 
 @numba.njit(cache=True)
+def _add_diagonal(hessian, gradient, diagonal, dofs, weight, weights, rate):
+    for k in range(dofs.shape[0]):
+        w = weight * weights[k]
+        hessian[diagonal[dofs[k]]] += w
+        gradient[dofs[k]] += w * rate[k]
+
+
+@numba.njit(cache=True)
 def _rate(error, velocity, bias, stiffness, damping, pull):
     out, size = np.empty(error.shape[0]), 0.0
     for i in range(error.shape[0]):
@@ -140,7 +157,7 @@ def _rate(error, velocity, bias, stiffness, damping, pull):
 
 @numba.njit(cache=True)
 def _rank_update(
-    hessian, gradient, block, size, local, dofs, J, error, velocity, bias, stiffness, damping, pull, weight
+    hessian, gradient, block, size, first, dofs, J, error, velocity, bias, stiffness, damping, pull, weight
 ):
     rate = _rate(error, velocity, bias, stiffness, damping, pull)
     k, n = J.shape
@@ -149,9 +166,9 @@ def _rank_update(
         for r in range(k):
             pull += J[r, i] * rate[r]
         gradient[dofs[i]] += weight * pull
-        row = block + local[i] * size
-        for j in range(n):
+        row = block + (dofs[i] - first) * size - first
+        for j in range(i, n):  # the DOFs ascend: the upper triangle
             total = 0.0
             for r in range(k):
                 total += J[r, i] * J[r, j]
-            hessian[row + local[j]] += weight * total
+            hessian[row + dofs[j]] += weight * total

@@ -14,7 +14,8 @@ from interplay.constraints.collision import ActivePairs, CollisionRows, PairRows
 from interplay.constraints.collision_set import CollisionSet
 from interplay.constraints.contact import Contact
 from interplay.constraints.limits import JointLimits
-from interplay.control.assembly import Assembly, enough_slots
+from interplay.control.assembly import Assembly, Structures
+from interplay.control.rehearsal import rehearse
 from interplay.control.state import (
     ACCELERATION_QUANTUM,
     FORCE_QUANTUM,
@@ -49,6 +50,7 @@ class IntegratedController:
 
     def __init__(self, scene: Scene, dt: float, solver: str = solvers.DEFAULT):
         """Take the scene, the control step [s] and the name of the QP solver."""
+        rehearse()
         self.scene = scene
         self.dt = number("dt", dt, 1e-5, 0.2, "s")
         self.solver = solvers.make_solver(solver)
@@ -60,6 +62,9 @@ class IntegratedController:
         self.collisions = CollisionSet(scene)
         self._at: State | None = None
         self._model_seconds = 0.0
+        self._structures = Structures(self.terms, self.limits)
+        self._slots: dict[tuple[int, int], int] = {}
+        """Collision rows set aside for each pair of trees."""
         self._assembly: Assembly | None = None
         self._demanded: Demands | None = None
         self._pairs = CollisionRows(self.terms, self.collisions.pairs)
@@ -145,29 +150,40 @@ class IntegratedController:
     def _assembly_for(self, demands: Demands, rows: PairRows) -> Assembly:
         """Return the assembly of the present demands: the last one, unless they have changed or more pairs came near."""
         present, last = self._assembly, self._demanded
-        slots = present.slots if present is not None else np.zeros(len(self._pairs.groups), np.int64)
-        enough = enough_slots(slots, rows, self._pairs)
+        grown = self._grow_slots(rows)
         changed = last is None or demands.contacts is not last.contacts or demands.objectives != last.objectives
-        if present is None or changed or enough is not slots:
+        if present is None or changed or grown:
             for objective in demands.objectives:
                 objective.attach(self.scene)
-            present = Assembly(self.terms, self.limits, *demands, self._pairs, enough)
+            slots = np.array([self._slots.get(trees, 0) for trees in self._pairs.groups], np.int64)
+            present = Assembly(self.terms, self._structures, *demands, self._pairs, slots, self.limits.torque)
             self._assembly, self._demanded = present, demands
         return present
+
+    def _grow_slots(self, rows: PairRows) -> bool:
+        """Set more collision rows aside, some to spare, if those that are do not suffice; return whether that was so."""
+        present = self._assembly.structure.slots if self._assembly else np.zeros(len(self._pairs.groups), np.int64)
+        need = np.bincount(self._pairs.group[rows.pair], minlength=len(present))
+        short = np.flatnonzero(need > present)
+        for group in short.tolist():
+            trees = self._pairs.groups[group]
+            self._slots[trees] = max(self._slots.get(trees, 0), 2 * int(need[group]) + 2)
+        return bool(len(short))
 
     def _solve_or_relax(
         self, qp: QP, assembly: Assembly, state: State
     ) -> tuple[QPSolution, tuple[Conflict, ...], bool]:
         self._refuse_nan(qp, assembly, state)
-        crossed = bool((qp.x_l > qp.x_u).any())
-        if not crossed:
+        conflict = None
+        if not (qp.x_l > qp.x_u).any():
             found = self.solver.solve(qp)
             if found.solved:
                 return found, (), False
-        relaxed = relax(qp, _relaxable(assembly), solvers.make_solver("piqp"))
+            conflict = found.conflict
+        relaxed = relax(qp, relaxable(assembly), solvers.make_solver("piqp"), conflict)
         if relaxed is None:
             return self._let_go(qp, assembly, state)
-        return relaxed.solution, _name(relaxed.slack, assembly, self.terms), True
+        return relaxed.solution, name_conflicts(relaxed.slack, assembly, self.terms), True
 
     def _refuse_nan(self, qp: QP, assembly: Assembly, state: State) -> None:
         """Raise when the program holds a number that is not finite (or a bound that is NaN), and name the objective if it is one."""
@@ -182,12 +198,12 @@ class IntegratedController:
 
     def _let_go(self, qp: QP, assembly: Assembly, state: State) -> tuple[QPSolution, tuple[Conflict, ...], bool]:
         """Last resort when no solver copes: no motor, no contact force, passive motion under gravity and pushes."""
-        terms, x = self.terms, np.zeros(assembly.n)
+        terms, x, rows = self.terms, np.zeros(assembly.n), assembly.slip_rows
         x[: assembly.nv] = np.linalg.solve(terms.full_mass(), terms.qfrc_passive + state.applied - terms.qfrc_bias)
-        slip = qp.A[assembly.slip_rows] @ x - qp.b[assembly.slip_rows]
-        gave = [("A", assembly.slip_rows.start + k, float(s)) for k, s in enumerate(slip)]
+        slip = qp.A[rows] @ x - qp.b[rows]
+        gave = [("A", rows.start + k, float(s)) for k, s in enumerate(slip)]
         found = QPSolution(x, True, "let go", 0, float("nan"), float("nan"), float("nan"), 0.0)
-        return found, (Conflict("solver", "no solution", 0.0, ""), *_name(gave, assembly, terms)), True
+        return found, (Conflict("solver", "no solution", 0.0, ""), *name_conflicts(gave, assembly, terms)), True
 
     def _solution(
         self,
@@ -205,7 +221,7 @@ class IntegratedController:
         unknowns = rounded(found.x[nv : nv + rows.size], FORCE_QUANTUM)
         wrenches, at_sites, contact = rows.forces(terms, unknowns, assembly.jacobian)
         tau = terms.mass_times(qacc) + terms.qfrc_bias - terms.qfrc_passive - state.applied - contact
-        tau[assembly.free_dofs] = 0.0
+        tau[assembly.structure.free_dofs] = 0.0
         proof = Proof(found.status, found.iterations, found.primal_residual, found.dual_residual, found.gap)
         return Solution(
             qacc,
@@ -255,31 +271,24 @@ def _refuse_stiff(m: mujoco.MjModel, dt: float) -> None:
             )
 
 
-def _relaxable(assembly: Assembly) -> dict[str, list[tuple[str, int]]]:
-    """Return the rows of each kind that may give way."""
-    kinds: dict[str, list[tuple[str, int]]] = {"force": [], "collision": [], "limit": [], "torque": [], "slip": []}
-    kinds["torque"] = [("G", index) for index in range(*assembly.torque_rows.indices(len(assembly.h_l)))]
-    kinds["collision"] = [
-        ("G", assembly.collision_rows.start + int(slot)) for slot in np.flatnonzero(assembly.slot_pair >= 0)
-    ]
-    kinds["slip"] = [("A", index) for index, (kind, _, _) in enumerate(assembly.eq_labels) if kind == "slip"]
-    bounded = np.flatnonzero(np.isfinite(assembly.x_l[: assembly.nv]) | np.isfinite(assembly.x_u[: assembly.nv]))
-    kinds["limit"] = [("x", int(i)) for i in bounded]
-    kinds["force"] = [("x", int(i)) for i in assembly.pressed]
-    return kinds
+def relaxable(assembly: Assembly) -> dict[str, list[tuple[str, int]]]:
+    """Return the rows (block, index) of each kind that may give way."""
+    s, nv = assembly.structure, assembly.nv
+    nearby = s.collision_rows.start + np.flatnonzero(assembly.slot_pair >= 0)
+    bounded = np.flatnonzero(np.isfinite(assembly.x_l[:nv]) | np.isfinite(assembly.x_u[:nv]))
+    return {
+        "force": [("x", index) for index in assembly.pressed.tolist()],
+        "collision": [("G", index) for index in nearby.tolist()],
+        "limit": [("x", index) for index in bounded.tolist()],
+        "torque": [("G", index) for index in range(s.torque_rows.stop)],
+        "slip": [("A", index) for index in range(s.slip_rows.start, s.slip_rows.stop)],
+    }
 
 
-def _name(slack: list[tuple[str, int, float]], assembly: Assembly, terms: Kinematics) -> tuple[Conflict, ...]:
+def name_conflicts(slack: list[tuple[str, int, float]], assembly: Assembly, terms: Kinematics) -> tuple[Conflict, ...]:
     """Return the named conflicts; the six rows of a contact are one."""
     worst: dict[tuple[str, str, str], float] = {}
-    m = terms.model
     for block, index, amount in slack:
-        if block == "x" and index >= assembly.nv:
-            contact = assembly.contacts[int(np.searchsorted(assembly.rows.start, index - assembly.nv, "right")) - 1]
-            label = ("force", " – ".join(contact.label), "N")
-        elif block == "x":
-            label = ("limit", m.joint(int(m.dof_jntid[index])).name, "rad/s²")
-        else:
-            label = assembly.label(block, index)
+        label = assembly.label(terms.model, block, index)
         worst[label] = max(worst.get(label, 0.0), abs(amount))
     return tuple(Conflict(kind, name, amount, unit) for (kind, name, unit), amount in sorted(worst.items()))

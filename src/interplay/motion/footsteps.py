@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from interplay.errors import InputError, number, pick
-from interplay.objectives.reference import Sample, arch, minimum_jerk
+from interplay.objectives.reference import Sample, minimum_jerk, out_and_back
 from interplay.scene.scene import GROUND
 
 if TYPE_CHECKING:
@@ -177,7 +177,7 @@ class Swing:
         gait, T = self._gait, self._gait.swing
         s = (time - self._begin) / T
         f, h = _stretched(s, self._late, self._early, T), _stretched(s, self._early, self._late, T)
-        up = [x / T**k for k, x in enumerate(arch(s))]
+        up = [x / T**k for k, x in enumerate(out_and_back(s))]
         way, level = self._end.place - self._start.place, self._start.heading
         forward = np.array([np.cos(level), np.sin(level), 0.0])
         outward = np.array([-forward[1], forward[0], 0.0]) * (1.0 if self._end.side == "left" else -1.0)

@@ -83,7 +83,7 @@ class Balance(Com):
         jacobian[:, self._columns] -= J[:3]
         rate = np.sqrt(self._gravity / max(float(position[2]) - self._floor, 0.1))
         away = outside(self.polygon, position[:2] + velocity[:2] / rate)
-        self._away = float(np.hypot(*away))
+        self._away = float(np.linalg.norm(away))
         along = np.zeros((3, 3))
         along[:2, :2] = np.outer(away, away) / max(self._away**2, 1e-12)
         along[2, 2] = 1.0

@@ -47,7 +47,7 @@ class Com(Objective):
         )
         if not trees:
             raise InputError(f"Com: nothing among {self.models or scene.names} can move")
-        terms = scene.kinematics()
+        terms = scene.rest
         self.dofs = np.concatenate([terms.tree_dofs(t) for t in trees])
         m = scene.model
         self._bodies = np.concatenate(
@@ -68,8 +68,7 @@ class Com(Objective):
 
     def motion(self, terms: Kinematics, dofs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the COM's position, velocity and bias acceleration as rows (3, 3), and its Jacobian over the trees' DOFs."""
-        jac, motion = np.empty((3, len(dofs))), np.zeros((3, 3))
-        _com(
+        return _com(
             terms.body_mass,
             terms.xipos,
             terms.cvel,
@@ -81,16 +80,11 @@ class Com(Objective):
             self._bodies,
             dofs,
             self._dof_body,
-            jac,
-            motion,
         )
-        return motion, jac
 
     def against_reference(self, motion: np.ndarray, jac: np.ndarray, time: float) -> Feature:
         """Return the feature from motion (3, 3) and Jacobian, on the axes chosen."""
-        value, velocity, acceleration = self.reference.at(time)
-        a = self.axes
-        return Feature(motion[0, a] - value, motion[1, a] - velocity, jac[a], motion[2, a] - acceleration)
+        return Feature(*_on_axes(motion, jac, self.axes, *self.reference.at(time)))
 
     def feature(self, terms: Kinematics, time: float) -> Feature:
         """Return position, velocity, Jacobian and bias of the group's COM."""
@@ -104,9 +98,9 @@ def _axes(axes: Sequence[str]) -> np.ndarray:
 
 
 @numba.njit(cache=True)
-def _com(body_mass, xipos, cvel, bias_acc, com, root, crb, cdof, bodies, dofs, dof_body, jac, motion):
+def _com(body_mass, xipos, cvel, bias_acc, com, root, crb, cdof, bodies, dofs, dof_body):
     total = 0.0
-    point = np.empty((2, 6))
+    motion, point = np.zeros((3, 3)), np.empty((2, 6))
     for b in bodies:
         m = body_mass[b]
         total += m
@@ -116,7 +110,7 @@ def _com(body_mass, xipos, cvel, bias_acc, com, root, crb, cdof, bodies, dofs, d
             motion[1, i] += m * point[0, i]
             motion[2, i] += m * point[1, i]
     motion /= total
-    column, r = np.empty(6), np.empty(3)
+    jac, column, r = np.empty((3, dofs.shape[0])), np.empty(6), np.empty(3)
     for k in range(dofs.shape[0]):
         # The subtree below a DOF moves with it: composite inertia holds its mass and mass·offset.
         c = crb[dof_body[k]]
@@ -125,3 +119,16 @@ def _com(body_mass, xipos, cvel, bias_acc, com, root, crb, cdof, bodies, dofs, d
         point_column(cdof[dofs[k]], r, column)
         for i in range(3):
             jac[i, k] = c[9] / total * column[i]
+    return motion, jac
+
+
+@numba.njit(cache=True)
+def _on_axes(motion, jac, axes, value, velocity, acceleration):
+    """Return error, velocity, Jacobian and bias along some axes."""
+    n = axes.shape[0]
+    error, rate, rows, bias = np.empty(n), np.empty(n), np.empty((n, jac.shape[1])), np.empty(n)
+    for i in range(n):
+        a = axes[i]
+        error[i], rate[i], bias[i] = motion[0, a] - value[i], motion[1, a] - velocity[i], motion[2, a] - acceleration[i]
+        rows[i] = jac[a]
+    return error, rate, rows, bias

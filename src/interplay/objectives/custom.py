@@ -39,7 +39,7 @@ class Custom(Objective):
         trees = (
             sorted({t for name in self.models for t in scene.trees(name)}) if self.models else range(scene.model.ntree)
         )
-        terms = scene.kinematics()
+        terms = scene.rest
         self.dofs = np.concatenate([terms.tree_dofs(t) for t in trees])
         value, jacobian, bias = (np.asarray(part, float) for part in self.function(terms))
         self.dim = value.size

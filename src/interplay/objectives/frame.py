@@ -19,7 +19,7 @@ class Frame:
         m = scene.model
         self.site = mujoco.mj_name2id(m, mujoco.mjtObj.mjOBJ_SITE, name) if isinstance(name, str) else -1
         self.body = int(m.site_bodyid[self.site]) if self.site >= 0 else scene.body(name)
-        self.chain = scene.kinematics().chain(self.body)
+        self.chain = scene.rest.chain(self.body)
 
     def pose(self, terms: Kinematics) -> tuple[np.ndarray, np.ndarray]:
         """Return position (3,) and rotation (3, 3) in the world."""
@@ -60,10 +60,18 @@ def quaternion_of(R: np.ndarray) -> np.ndarray:
     return out
 
 
-def turned(vector: np.ndarray, quat: np.ndarray) -> np.ndarray:
+@numba.njit(cache=True)
+def turned(vector, quat):
     """Return a quaternion turned by a rotation vector (world axes)."""
-    turn, out = np.empty(4), np.empty(4)
-    angle = float(np.linalg.norm(vector))
-    mujoco.mju_axisAngle2Quat(turn, vector / angle if angle > 1e-12 else np.array([1.0, 0.0, 0.0]), angle)
-    mujoco.mju_mulQuat(out, turn, quat)
-    return out
+    angle = np.sqrt(vector[0] ** 2 + vector[1] ** 2 + vector[2] ** 2)
+    scale = np.sin(0.5 * angle) / angle if angle > 1e-12 else 0.5
+    a, (x, y, z) = np.cos(0.5 * angle), (scale * vector[0], scale * vector[1], scale * vector[2])
+    b, u, v, w = quat[0], quat[1], quat[2], quat[3]
+    return np.array(
+        [
+            a * b - x * u - y * v - z * w,
+            a * u + b * x + y * w - z * v,
+            a * v + b * y + z * u - x * w,
+            a * w + b * z + x * v - y * u,
+        ]
+    )

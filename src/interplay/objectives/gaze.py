@@ -54,11 +54,28 @@ class Gaze(Objective):
         """Return the rotation error with the angular Jacobian across the line of sight."""
         p, R = self.frame.pose(terms)
         target = self._seen.pose(terms)[0] if self._seen else self.reference.at(time).value  # type: ignore[union-attr]
-        axis, sight = R @ self._axis, target - p
-        sight = sight / max(float(np.linalg.norm(sight)), 1e-9)
         v, a, jacobian = terms.point(self.frame.body, p)
-        across = np.eye(3) - np.outer(sight, sight)  # turning about the line of sight is free
-        return Feature(_turn_between(sight, axis), across @ v[3:], across @ jacobian[3:], across @ a[3:])
+        return Feature(*_across(p, R, self._axis, target, v, jacobian, a))
+
+
+@numba.njit(cache=True)
+def _across(p, R, axis, target, v, J, a):
+    """Return the rotation from the line of sight to an axis, and the parts of a frame's turning across that line.
+
+    Turning about the line of sight is free: 1 − s sᵀ takes it out.
+    """
+    sight, looks = target - p, np.empty(3)
+    sight = sight / max(np.sqrt((sight * sight).sum()), 1e-9)
+    for i in range(3):
+        looks[i] = R[i, 0] * axis[0] + R[i, 1] * axis[1] + R[i, 2] * axis[2]
+    velocity, jacobian, bias = v[3:].copy(), J[3:].copy(), a[3:].copy()
+    velocity -= sight * (sight * v[3:]).sum()
+    bias -= sight * (sight * a[3:]).sum()
+    for k in range(J.shape[1]):
+        along = sight[0] * J[3, k] + sight[1] * J[4, k] + sight[2] * J[5, k]
+        for i in range(3):
+            jacobian[i, k] -= sight[i] * along
+    return _turn_between(sight, looks), velocity, jacobian, bias
 
 
 @numba.njit(cache=True)

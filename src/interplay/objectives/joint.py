@@ -37,15 +37,13 @@ class JointAngle(Objective):
         m, joint = scene.model, scene.joint(self.joint_name)
         if m.jnt_type[joint] not in (int(mujoco.mjtJoint.mjJNT_HINGE), int(mujoco.mjtJoint.mjJNT_SLIDE)):
             raise InputError(f"JointAngle: {self.joint_name!r} is not a hinge or slide joint")
-        self._adr, dof = int(m.jnt_qposadr[joint]), int(m.jnt_dofadr[joint])
-        self.dofs, self.dim = np.array([dof]), 1
+        adr, dof = int(m.jnt_qposadr[joint]), int(m.jnt_dofadr[joint])
+        self._q, self._v = slice(adr, adr + 1), slice(dof, dof + 1)
+        self.dofs, self.dim, self._selected = np.array([dof]), 1, np.ones((1, 1))
 
     def feature(self, terms: Kinematics, time: float) -> Feature:
         """Return the joint's error; its Jacobian is 1."""
         value, velocity, acceleration = self.reference.at(time)
         return Feature(
-            terms.qpos[self._adr] - np.atleast_1d(value),
-            terms.qvel[self.dofs] - velocity,
-            np.ones((1, 1)),
-            np.zeros(1) - acceleration,
+            terms.qpos[self._q] - value, terms.qvel[self._v] - velocity, self._selected, np.negative(acceleration)
         )

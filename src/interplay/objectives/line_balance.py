@@ -32,7 +32,7 @@ class LineBalance(Objective):
     def bind(self, scene: Scene) -> None:
         """Find the model's tree, the points, and the rest posture."""
         self._tree = scene.trees(self.model)[0]
-        m, terms = scene.model, scene.kinematics()
+        m, terms = scene.model, scene.rest
         sites = [scene.site(name) for name in self._names]
         # Where the ends of the limbs touch: the lowest points of their balls, as they stand in the initial state.
         low = terms.site_xpos[sites] - np.outer(m.site_size[sites, 0], [0, 0, 1])

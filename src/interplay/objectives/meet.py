@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import mujoco
+import numba
 import numpy as np
 
 from interplay.errors import number, unknown_name, vector
 from interplay.objectives.base import Feature
 from interplay.objectives.frame import quaternion_of, rotation, turned
-from interplay.objectives.path import PosePath
+from interplay.objectives.path import pose_on_path
 from interplay.objectives.pose import Pose
 from interplay.objectives.reference import Sample
 from interplay.scene.kinematics import Kinematics
@@ -53,7 +54,7 @@ class Meet(Pose):
         if site < 0:
             raise unknown_name("surface", surface, [m.site(k).name for k in range(m.nsite)])
         self._start = np.concatenate([terms.site_xpos[site], quaternion_of(terms.site_xmat[site])])
-        self._planar = m.site_type[site] == int(mujoco.mjtGeom.mjGEOM_BOX)
+        self._planar = bool(m.site_type[site] == int(mujoco.mjtGeom.mjGEOM_BOX))
 
     def bind(self, scene: Scene) -> None:
         """Find both surfaces."""
@@ -64,23 +65,31 @@ class Meet(Pose):
         """Return the pose (7,) in which the surfaces meet."""
         if self._target < 0:
             return np.concatenate([self._goal, self._start[3:]])
-        axis = terms.site_xmat[self._target].reshape(3, 3)[:, 2]
-        z = rotation(self._start[3:])[:, 2]
-        aim = -axis if self._planar else (axis if z @ axis >= 0 else -axis)
-        about = np.cross(z, aim)
-        sine = float(np.linalg.norm(about))
-        angle = float(np.arctan2(sine, z @ aim))
-        quat = turned(about * (angle / sine) if sine > 1e-9 else np.array([angle, 0.0, 0.0]), self._start[3:])
-        return np.concatenate([terms.site_xpos[self._target] + self._stand_off * axis, quat])
+        place, turn = terms.site_xpos[self._target], terms.site_xmat[self._target].reshape(3, 3)
+        return _face_to_face(self._start[3:], place, turn, self._planar, self._stand_off)
 
     def sample(self, terms: Kinematics, time: float) -> Sample:
         """Return the sample of the path to where the surfaces meet at the given state."""
         goal = self.goal(terms)
-        arch = (0, 0, 0) if self._via is None else self._via - (self._start[:3] + goal[:3]) / 2
-        return PosePath(self._start, goal, self._begin, self._seconds, arch).at(time)
+        arch = np.zeros(3) if self._via is None else self._via - (self._start[:3] + goal[:3]) / 2
+        return Sample(*pose_on_path(self._start, goal, arch, time - self._begin, self._seconds))
 
     def feature(self, terms: Kinematics, time: float) -> Feature:
         """Return the feature of the pose, its rows scaled so that one weight serves both parts."""
         error, velocity, jacobian, bias = super().feature(terms, time)
         k = self._scale
         return Feature(k * error, k * velocity, k[:, None] * jacobian, k * bias)
+
+
+@numba.njit(cache=True)
+def _face_to_face(start, place, turn, planar, stand_off):
+    """Return the pose (7,) before a surface to which an orientation comes by the shortest turn: patches face each other."""
+    axis, z = turn[:, 2].copy(), rotation(start)[:, 2].copy()
+    aim = -axis if planar or (z * axis).sum() < 0.0 else axis
+    about = np.cross(z, aim)
+    sine = np.sqrt((about * about).sum())
+    angle = np.arctan2(sine, (z * aim).sum())
+    goal = np.empty(7)
+    goal[:3] = place + stand_off * axis
+    goal[3:] = turned(about * (angle / sine) if sine > 1e-9 else np.array([angle, 0.0, 0.0]), start)
+    return goal

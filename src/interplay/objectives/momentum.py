@@ -32,7 +32,7 @@ class AngularMomentum(Objective):
     def bind(self, scene: Scene) -> None:
         """Find the tree."""
         self._tree = scene.trees(self.model)[0]
-        self.dofs, self.dim = scene.kinematics().tree_dofs(self._tree), 3
+        self.dofs, self.dim = scene.rest.tree_dofs(self._tree), 3
 
     def feature(self, terms: Kinematics, time: float) -> Feature:
         """Return zero error, momentum as the velocity, the angular half of the centroidal matrix and its bias."""

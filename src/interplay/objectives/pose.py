@@ -53,7 +53,7 @@ class _Placement(Objective):
         self.dofs, self.dim = self.frame.chain, self.rows.stop - self.rows.start
         what = f"{type(self).__name__} {self.frame_name!r}"
         self.reference: Reference = (
-            Constant(self.value(*self.frame.pose(scene.kinematics())))
+            Constant(self.value(*self.frame.pose(scene.rest)), self.dim)
             if self._given is None
             else as_reference(what, self._given, self.size, self.dim, self.between)
         )

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import mujoco
+import numba
 import numpy as np
 
 from interplay.errors import number
@@ -69,21 +70,26 @@ class Posture(Objective):
             scene.joint(joint)
         return rows
 
-    def _error(self, terms: Kinematics, time: float) -> tuple[np.ndarray, np.ndarray, np.ndarray | float]:
-        value, velocity, acceleration = self.reference.at(time)
-        return terms.qpos[self._adr] - value, terms.qvel[self.dofs] - velocity, acceleration
-
     def feature(self, terms: Kinematics, time: float) -> Feature:
         """Return joint errors; the Jacobian is a selection."""
-        error, velocity, acceleration = self._error(terms, time)
-        return Feature(error, velocity, np.eye(self.dim), np.zeros(self.dim) - acceleration)
+        value, velocity, acceleration = self.reference.at(time)
+        return Feature(
+            terms.qpos[self._adr] - value, terms.qvel[self.dofs] - velocity, np.eye(self.dim), np.negative(acceleration)
+        )
 
     def add_to(self, terms: Kinematics, time: float, cost: Any) -> None:
-        """Add a diagonal cost."""
-        error, velocity, acceleration = self._error(terms, time)
-        pull = self.stiffness * error
-        if self.max_speed < np.inf:
-            pull = np.clip(pull, -self.damping * self.max_speed, self.damping * self.max_speed)
-        cost.add_diagonal(
-            self.dofs, self.weight * self.level(time) * self.row_weights, pull + self.damping * velocity - acceleration
+        """Add a diagonal cost; the pull of each joint is limited to its own speed."""
+        pull = self.damping * self.max_speed
+        rate = _rate(
+            terms.qpos, terms.qvel, self._adr, self.dofs, *self.reference.at(time), self.stiffness, self.damping, pull
         )
+        cost.add_diagonal(self.dofs, self.weight * self.level(time), self.row_weights, rate)
+
+
+@numba.njit(cache=True)
+def _rate(qpos, qvel, adr, dofs, value, velocity, acceleration, stiffness, damping, pull):
+    out = np.empty(adr.shape[0])
+    for k in range(adr.shape[0]):
+        toward = min(max(stiffness * (qpos[adr[k]] - value[k]), -pull), pull)
+        out[k] = toward + damping * (qvel[dofs[k]] - velocity[k]) - acceleration[k]
+    return out

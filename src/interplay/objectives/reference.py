@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
+import numba
 import numpy as np
 
 from interplay.errors import InputError, number, vector
@@ -30,22 +31,25 @@ class Reference(Protocol):
 class Constant:
     """A fixed value."""
 
-    def __init__(self, value: np.ndarray):
-        """Keep the value."""
-        self._sample = Sample(value)
+    def __init__(self, value: np.ndarray, rate: int | None = None):
+        """Keep the value; ``rate`` is the number of its velocities (fewer than values for quaternions)."""
+        still = np.zeros(len(value) if rate is None else rate)
+        self._sample = Sample(value, still, still)
 
     def at(self, time: float) -> Sample:
         """Return the value, at rest."""
         return self._sample
 
 
-def minimum_jerk(s: float) -> tuple[float, float, float]:
+@numba.njit(cache=True)
+def minimum_jerk(s):
     """Return the minimum-jerk way from 0 to 1 at s in [0, 1] (at rest before and after), with two derivatives by s."""
     s = min(max(s, 0.0), 1.0)
     return s**3 * (10 - 15 * s + 6 * s * s), s * s * (30 - 60 * s + 30 * s * s), s * (60 - 180 * s + 120 * s * s)
 
 
-def arch(s: float) -> tuple[float, float, float]:
+@numba.njit(cache=True)
+def out_and_back(s):
     """Return 64 s³(1 − s)³, out to 1 and back, at rest and without acceleration at both ends, with two derivatives by s."""
     s = min(max(s, 0.0), 1.0)
     r = 1 - s
@@ -59,12 +63,28 @@ class MinimumJerk:
         """Take both values, the time it begins and how long it takes [s]."""
         self.start, self.end = np.atleast_1d(np.asarray(start, float)), np.atleast_1d(np.asarray(end, float))
         self.begin, self.seconds = number("begin", begin), number("seconds", seconds, 1e-3)
+        self._way, self._still = self.end - self.start, np.zeros(np.broadcast(self.start, self.end).shape)
 
     def at(self, time: float) -> Sample:
         """Return the sample at a time."""
-        T, way = self.seconds, self.end - self.start
-        f, df, ddf = minimum_jerk((time - self.begin) / T)
+        T, s, way = self.seconds, (time - self.begin) / self.seconds, self._way
+        if s <= 0.0 or s >= 1.0:
+            return Sample(self.start if s <= 0.0 else self.start + way, self._still, self._still)
+        f, df, ddf = minimum_jerk(s)
         return Sample(self.start + f * way, df / T * way, ddf / T**2 * way)
+
+
+class _Full:
+    """Another reference whose samples are made full: arrays of floats, also where it gives single numbers or lists."""
+
+    def __init__(self, given: Reference, rate: int):
+        """Take the reference and the number of its velocities."""
+        self._given, self._still = given, np.zeros(rate)
+
+    def at(self, time: float) -> Sample:
+        """Return the sample at a time."""
+        value, velocity, acceleration = self._given.at(time)
+        return Sample(np.atleast_1d(np.asarray(value, float)), self._still + velocity, self._still + acceleration)
 
 
 class Part:
@@ -115,8 +135,9 @@ def as_reference(
 ) -> Reference:
     """Return a reference from numbers, a function of time, or a reference; its first sample must fit.
 
-    ``size`` is the number of values, ``rate`` that of their velocities (fewer for quaternions).
+    ``size`` is the number of values, ``rate`` that of their velocities (fewer for quaternions). Its samples are arrays.
     """
+    rate = size if rate is None else rate
     if given is None:
         raise InputError(f"{what}: expected a reference value, got None")
     if isinstance(given, Reference):
@@ -124,7 +145,7 @@ def as_reference(
     elif callable(given):
         reference = Path(given, difference)
     else:
-        return Constant(vector(what, given, size))
+        return Constant(vector(what, given, size), rate)
     try:
         value, velocity, acceleration = reference.at(0.0)
     except InputError:
@@ -134,5 +155,6 @@ def as_reference(
     vector(what, value, size)
     for name, part in (("velocity", velocity), ("acceleration", acceleration)):
         if np.ndim(part):
-            vector(f"{what} ({name})", part, size if rate is None else rate)
-    return reference
+            vector(f"{what} ({name})", part, rate)
+    full = all(isinstance(p, np.ndarray) and p.ndim == 1 and p.dtype == float for p in (value, velocity, acceleration))
+    return reference if full else _Full(reference, rate)

@@ -51,8 +51,8 @@ class RelativePose(Objective):
         )
         self._in1, self._in2 = sign[self.frame.chain] != 0, sign[self.base.chain] != 0
         if self._given is None:
-            p, R = self._relative(scene.kinematics())
-            self.reference: Reference = Constant(np.concatenate([p, quaternion_of(R)]))
+            p, R = self._relative(scene.rest)
+            self.reference: Reference = Constant(np.concatenate([p, quaternion_of(R)]), 6)
         else:
             self.reference = as_reference("RelativePose", self._given, 7, 6, Pose.between)
 

@@ -23,7 +23,7 @@ import numpy as np
 import qdldl
 
 from interplay.qp import kkt
-from interplay.qp.problem import QP, QPSolution, QPSolver
+from interplay.qp.problem import QP, Conflicting, QPSolution, QPSolver
 
 _ACCURATE, _ACCEPTED = 1e-11, 1e-8
 """Relative residual of the optimality system that ends its corrections, and the largest one that is accepted."""
@@ -31,8 +31,15 @@ _ACCURATE, _ACCEPTED = 1e-11, 1e-8
 _INDEPENDENT = 1e-7
 """A row moves by less than this (1: freely, under the largest cost) only if it depends on rows that hold already."""
 
+_FAR = 1e6
+"""A problem whose solutions all lie farther away than this [m/s², N] has none."""
+
 _CORRECTIONS, _BORDER = 8, 64
 """Most corrections of one system; least room for columns of the border."""
+
+
+_LAYOUTS = 32
+"""Patterns whose layout, ordering and symbolic factorisation are kept."""
 
 
 class _Point:
@@ -62,6 +69,9 @@ class ActiveSet:
         """Take the solver that steps in, and the largest number of rows added and dropped in one problem."""
         self._safeguard, self._max_changes = safeguard, max_changes
         self._key: object = None
+        self._layouts: dict[int, tuple[object, kkt.Layout]] = {}
+        """Layouts of the last patterns, by the identity of each (which is kept, so that it stays its own)."""
+        self._side, self._names = np.zeros(0, np.int64), np.zeros(0, np.int64)
 
     def solve(self, qp: QP) -> QPSolution:
         """Solve one problem."""
@@ -73,12 +83,13 @@ class ActiveSet:
             status = "infeasible" if crossed else self._iterate()
         except np.linalg.LinAlgError:
             status = "singular border"
-        if status == "solved" or crossed:
+        if status in ("solved", "proven infeasible") or crossed:
             gap = kkt.gap(self._r1, self._r2, self._r3, self._at.x, self._at.y, self._at.mu)
-            seconds = time.perf_counter() - begin
-            x = self._at.x.copy()
-            return QPSolution(x, not crossed, status, self._changes, self._primal, self._dual, gap, seconds)
-        # What did not settle is solved by the safeguard; what seems infeasible is confirmed by it.
+            x, solved = self._at.x.copy(), status == "solved"
+            seconds, rows = time.perf_counter() - begin, None if solved or crossed else self._conflict(qp)
+            said = "solved" if solved else "infeasible"
+            return QPSolution(x, solved, said, self._changes, self._primal, self._dual, gap, seconds, rows)
+        # What did not settle is solved by the safeguard; what seems infeasible without a proof is confirmed by it.
         self._at.clear()
         self._side[:] = 0
         found = self._safeguard.solve(qp)
@@ -86,15 +97,22 @@ class ActiveSet:
         said = status if sure else f"safeguard ({status}): {found.status}"
         return found._replace(status=said, seconds=time.perf_counter() - begin)
 
+    def _conflict(self, qp: QP) -> Conflicting:
+        """Return the multipliers of the rows in conflict: those that grow along the way."""
+        g, mu = len(qp.h_l), self._way.mu.copy()
+        mu[self._violated] = 1.0
+        return Conflicting(self._way.y.copy(), mu[:g], mu[g:])
+
     # -- a pattern, a problem ------------------------------------------------------------------------------------------
 
     def _begin(self, qp: QP) -> None:
-        """Lay out a new pattern; nothing is known of its working set."""
-        self._layout = k = kkt.Layout(qp)
+        """Take up a pattern, a new one or one known already; rows that held before, by their names, are its first guess."""
+        self._layout = k = self._layout_of(qp)
         self._key = qp.pattern
         self._at, self._way = _Point(k), _Point(k)
         self._r1, self._r2, self._r3 = np.zeros(k.n), np.zeros(k.m), np.zeros(k.rows)
-        self._side = np.zeros(k.rows, np.int64)
+        self._side = kkt.carried(self._names, self._side, qp.names if qp.names is not None else np.full(k.rows, -1))
+        self._names = qp.names if qp.names is not None else np.zeros(0, np.int64)
         """Of each row: 0 it need not hold; ±1 it holds at its upper or lower bound; 2 its bounds are one."""
         self._factored = np.zeros(k.rows, np.int64)
         """Its side when K was factorised."""
@@ -107,6 +125,17 @@ class ActiveSet:
         """Columns of the border: r for a row added to K, −1 − r for a row of K that no longer holds; changed since K was made."""
         self._primal = self._dual = 0.0
         self._changes = 0
+
+    def _layout_of(self, qp: QP) -> kkt.Layout:
+        """Return the layout of a problem's pattern."""
+        _, layout = self._layouts.pop(id(qp.pattern), (None, None))
+        if layout is None:
+            layout = kkt.Layout(qp)
+        if qp.pattern is not None:
+            self._layouts[id(qp.pattern)] = qp.pattern, layout  # the one used last stands last
+            if len(self._layouts) > _LAYOUTS:
+                del self._layouts[next(iter(self._layouts))]
+        return layout
 
     def _load(self, qp: QP) -> bool:
         """Take the values of a problem; return whether bounds cross."""
@@ -153,7 +182,7 @@ class ActiveSet:
     # -- the method ----------------------------------------------------------------------------------------------------
 
     def _iterate(self) -> str:
-        """Return ``solved``, ``infeasible``, or why it did not settle."""
+        """Return ``solved``, ``proven infeasible``, or why it did not settle."""
         problem = self._factorise()
         while not problem:
             if self._changes > self._max_changes:
@@ -221,7 +250,10 @@ class ActiveSet:
             t_part, blocking = kkt.blocking(self._side, at.mu, way.mu)
             t = min(t_full, t_part)
             if t == np.inf:
-                return "infeasible"
+                # Farkas: the rows combine to r·x ≤ r·x₀ − violation with r nearly 0, so every solution is far from here.
+                rest = kkt.remainder(self._qp.P.data, k.p_row, k.p_col, way.x, self._r1)
+                self._violated = row
+                return "proven infeasible" if violation > _FAR * rest else "infeasible"
             at.add(way, t)
             at.mu[row] += side * t
             violation -= t * gain
@@ -273,7 +305,7 @@ class ActiveSet:
         kkt.with_border(
             z,
             self._T[: self._width],
-            self._S[: self._width, : self._width],
+            self._S,
             self._border[: self._width],
             *k.C,
             self._r3,

@@ -13,7 +13,7 @@ import numpy as np
 import qdldl
 from scipy import sparse
 
-from interplay.qp.problem import QP
+from interplay.qp.problem import QP, compress, coordinates
 
 PRIMAL, DUAL = 1e-9, 1e-10
 """Regularisation of P's diagonal and of the rows: the factorisation exists whatever the rows are."""
@@ -41,9 +41,11 @@ class Layout:
         n, m, g = len(qp.c), len(qp.b), len(qp.h_l)
         self.n, self.m, self.rows = n, m, g + n
         g_row, g_col = coordinates(qp.G)
-        self.from_G = np.lexsort((g_col, g_row))
+        _, _, position = compress(g_col, g_row, n, g)
+        self.from_G = np.empty(len(g_row), np.int64)
         """G's values row by row."""
-        counts = np.concatenate([np.bincount(g_row, minlength=g), np.ones(n, int)])
+        self.from_G[position] = np.arange(len(g_row))
+        counts = np.concatenate([np.bincount(g_row, minlength=g), np.ones(n, np.int64)])
         self.C = Rows(
             np.concatenate([[0], np.cumsum(counts)]),
             np.concatenate([g_col[self.from_G], np.arange(n)]),
@@ -64,19 +66,27 @@ class Layout:
         diagonal = np.arange(self.size)
         at = np.concatenate([self.p_row, self.a_col, self.C.col[self.c_from], diagonal])
         to = np.concatenate([self.p_col, n + self.a_row, self.place[self.c_owner], diagonal])
-        # Entries that fall on one place (the diagonal of P) share it: the position of each in the compressed columns.
-        places, position = np.unique(to * self.size + at, return_inverse=True)
+        # Entries that fall on one place (the diagonal of P) share it.
+        pointers, indices, position = compress(at, to, self.size, self.size)
         ends = np.cumsum([len(self.p_row), len(self.a_row), len(self.c_from)])
         self.p_at, self.a_at, self.c_at, self.diagonal = np.split(position, ends)
-        pointers = np.searchsorted(places, np.arange(self.size + 1) * self.size)
-        self.K = sparse.csc_matrix((np.zeros(len(places)), places % self.size, pointers), (self.size, self.size))
+        self.K = sparse.csc_matrix((np.zeros(len(indices)), indices, pointers), (self.size, self.size))
         self.factor: qdldl.Solver | None = None
 
 
-def coordinates(matrix: sparse.csc_matrix) -> tuple[np.ndarray, np.ndarray]:
-    """Return rows and columns of the entries in the order of their values."""
-    columns = np.repeat(np.arange(len(matrix.indptr) - 1), np.diff(matrix.indptr))
-    return matrix.indices.astype(np.int64), columns
+@numba.njit(cache=True)
+def carried(names, side, new_names):
+    """Return the sides of rows on a new pattern: those of the rows that had the same name on the last one."""
+    out = np.zeros(new_names.shape[0], np.int64)
+    if names.shape[0] != side.shape[0] or not side.any():
+        return out
+    order = np.argsort(names)
+    ordered = names[order]
+    for i in range(out.shape[0]):
+        at = np.searchsorted(ordered, new_names[i])
+        if at < ordered.shape[0] and ordered[at] == new_names[i]:
+            out[i] = side[order[at]]
+    return out
 
 
 @numba.njit(cache=True)
@@ -277,7 +287,7 @@ def with_border(z, T, S, border, ptr, col, val, r3, resident, place, factored, s
         for a in range(w):
             wanted = r3[border[a]] if border[a] >= 0 else 0.0
             v[a] = wanted - across(border[a], ptr, col, val, place, z)
-        v = np.linalg.solve(np.ascontiguousarray(S), v)
+        v = np.linalg.solve(np.ascontiguousarray(S[:w, :w]), v)
         for a in range(w):
             for i in range(z.shape[0]):
                 z[i] -= v[a] * T[a, i]
@@ -335,3 +345,16 @@ def blocking(side, mu, way):
                 if reach < t:
                     t, found = reach, i
     return t, found
+
+
+@numba.njit(cache=True)
+def remainder(P, p_row, p_col, x, r1):
+    """Return the size of P x + r1: of what the multipliers along a way leave of the rows they combine, if the way leaves r1."""
+    rest, total = r1.copy(), 0.0
+    for e in range(p_row.shape[0]):
+        rest[p_row[e]] += P[e] * x[p_col[e]]
+        if p_row[e] != p_col[e]:
+            rest[p_col[e]] += P[e] * x[p_row[e]]
+    for value in rest:
+        total += abs(value)
+    return total

@@ -14,7 +14,10 @@ from scipy import sparse
 
 
 class QP(NamedTuple):
-    """One problem. P holds its upper triangle; infinite bounds mark free sides; ``pattern`` identifies the sparsity pattern."""
+    """One problem. P holds its upper triangle; infinite bounds mark free sides; ``pattern`` identifies the sparsity pattern.
+
+    ``names`` are numbers that identify each row of G, then each variable's bounds, from one pattern to the next.
+    """
 
     P: sparse.csc_matrix
     c: np.ndarray
@@ -26,6 +29,7 @@ class QP(NamedTuple):
     x_l: np.ndarray
     x_u: np.ndarray
     pattern: object
+    names: np.ndarray | None = None
 
     def objective(self, x: np.ndarray) -> float:
         """Return the value of the objective at x."""
@@ -38,8 +42,16 @@ class QP(NamedTuple):
         return max(float(part.max(initial=0.0)) for part in worst)
 
 
+class Conflicting(NamedTuple):
+    """Multipliers of the rows of A, of those of G and of the bounds that together no point satisfies (Farkas' lemma)."""
+
+    A: np.ndarray
+    G: np.ndarray
+    x: np.ndarray
+
+
 class QPSolution(NamedTuple):
-    """A solution with its own proof."""
+    """A solution with its own proof; of a problem that has none, perhaps which rows are in conflict."""
 
     x: np.ndarray
     solved: bool
@@ -49,6 +61,7 @@ class QPSolution(NamedTuple):
     dual_residual: float
     gap: float
     seconds: float
+    conflict: Conflicting | None = None
 
 
 class QPSolver(Protocol):
@@ -61,42 +74,79 @@ class QPSolver(Protocol):
         ...
 
 
+def coordinates(matrix: sparse.csc_matrix) -> tuple[np.ndarray, np.ndarray]:
+    """Return rows and columns of the entries in the order of their values."""
+    columns = np.repeat(np.arange(len(matrix.indptr) - 1), np.diff(matrix.indptr))
+    return matrix.indices.astype(np.int64), columns
+
+
 class Pattern:
     """Collects entries (row, column, index into the source vector, sign); then gathers values into a fixed CSC matrix."""
 
     def __init__(self) -> None:
         """Start empty."""
-        self._rows: list[np.ndarray] = []
-        self._cols: list[np.ndarray] = []
-        self._source: list[np.ndarray] = []
-        self._sign: list[np.ndarray] = []
+        self._entries: list[tuple[np.ndarray, np.ndarray, np.ndarray, float]] = []
 
-    def add(self, rows, cols, source, sign: float = 1.0) -> None:
-        """Add entries; the arguments broadcast against each other."""
-        r, c, s, g = np.broadcast_arrays(rows, cols, source, sign)
-        self._rows.append(r.ravel())
-        self._cols.append(c.ravel())
-        self._source.append(s.ravel())
-        self._sign.append(g.ravel())
+    def add(self, rows: np.ndarray, cols: np.ndarray, source: np.ndarray, sign: float = 1.0) -> None:
+        """Add entries, one per element of the three arrays."""
+        self._entries.append((rows, cols, source, sign))
+
+    def add_block(self, rows: np.ndarray, cols: np.ndarray, first: int) -> None:
+        """Add a dense block whose values stand row by row in the source, from an index on."""
+        size = len(rows) * len(cols)
+        self.add(np.repeat(rows, len(cols)), np.tile(cols, len(rows)), np.arange(first, first + size))
 
     def freeze(self, shape: tuple[int, int]) -> tuple[sparse.csc_matrix, Callable[[np.ndarray], None]]:
         """Return the matrix and a function that gathers its values from the source vector; an entry may stand only once."""
-        rows, cols, source, sign = (
-            np.concatenate(part) if part else np.zeros(0) for part in (self._rows, self._cols, self._source, self._sign)
-        )
-        order = np.lexsort((rows, cols))
-        rows, cols, source, sign = (
-            rows[order].astype(np.int32),
-            cols[order].astype(np.int32),
-            source[order].astype(np.int64),
-            sign[order].astype(float),
-        )
-        indptr = np.zeros(shape[1] + 1, np.int32)
-        np.cumsum(np.bincount(cols, minlength=shape[1]), out=indptr[1:])
-        matrix = sparse.csc_matrix((np.ones(len(rows)), rows, indptr), shape=shape)
+        none = (np.zeros(0, np.int64),) * 3
+        parts = [(*none, 1.0), *self._entries]
+        rows, cols, given = (np.concatenate([part[k] for part in parts]).astype(np.int64) for k in range(3))
+        signs = np.repeat([part[3] for part in parts], [len(part[0]) for part in parts])
+        indptr, indices, position = compress(rows, cols, *shape)
+        source, sign = np.empty_like(given), np.empty(len(given))
+        source[position], sign[position] = given, signs
+        matrix = sparse.csc_matrix((np.ones(len(indices)), indices, indptr), shape=shape)
         data = matrix.data
 
         return matrix, lambda values: _gather(values, source, sign, data)
+
+
+@numba.njit(cache=True)
+def compress(rows, cols, n_rows, n_cols):
+    """Return pointers and row indices of compressed columns, and the position of each entry in them.
+
+    Entries that fall on one place share it. Two counting sorts, by row and then by column.
+    """
+    count = rows.shape[0]
+    by_row, start = np.empty(count, np.int64), np.zeros(n_rows + 1, np.int64)
+    for e in range(count):
+        start[rows[e] + 1] += 1
+    for i in range(n_rows):
+        start[i + 1] += start[i]
+    for e in range(count):
+        by_row[start[rows[e]]] = e
+        start[rows[e]] += 1
+    order, begin = np.empty(count, np.int64), np.zeros(n_cols + 1, np.int64)
+    for e in range(count):
+        begin[cols[e] + 1] += 1
+    for j in range(n_cols):
+        begin[j + 1] += begin[j]
+    for k in range(count):
+        e = by_row[k]
+        order[begin[cols[e]]] = e
+        begin[cols[e]] += 1
+    pointers, indices = np.zeros(n_cols + 1, np.int32), np.empty(count, np.int32)
+    position, places = np.empty(count, np.int64), 0
+    for k in range(count):
+        e, before = order[k], order[k - 1]
+        if k == 0 or rows[e] != rows[before] or cols[e] != cols[before]:
+            indices[places] = rows[e]
+            pointers[cols[e] + 1] += 1
+            places += 1
+        position[e] = places - 1
+    for j in range(n_cols):
+        pointers[j + 1] += pointers[j]
+    return pointers, indices[:places].copy(), position
 
 
 @numba.njit(cache=True)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
-from interplay.qp.problem import QP, QPSolution, QPSolver
+from interplay.qp.problem import QP, Conflicting, QPSolution, QPSolver, compress, coordinates
 
 ORDER = ("force", "collision", "limit", "torque", "slip")
 """Kinds of rows in the order in which they give way; dynamics, third law, unilaterality and friction never do.
@@ -27,6 +27,9 @@ LARGE_COST = 300.0
 
 CAPS = {"force": np.inf, "collision": 1000.0, "limit": 3000.0, "torque": 1000.0, "slip": np.inf}
 """How far a kind gives way [m/s², rad/s², N·m] before the next one does; what even that does not solve is solved without caps."""
+
+_PART = 1e-9
+"""A row has a part in a conflict from this multiplier on, relative to the largest."""
 
 THRESHOLD = 1e-4
 """Slack above which a row counts as relaxed."""
@@ -48,14 +51,21 @@ class Relaxed(NamedTuple):
     slack: list[tuple[str, int, float]]
 
 
-def relax(qp: QP, kinds: dict[str, list[tuple[str, int]]], solver: QPSolver) -> Relaxed | None:
-    """Solve with slack on more and more kinds of rows; ``kinds`` maps a kind to its rows (block, index). None: nothing helped."""
+def relax(
+    qp: QP, kinds: dict[str, list[tuple[str, int]]], solver: QPSolver, conflict: Conflicting | None = None
+) -> Relaxed | None:
+    """Solve with slack on more and more kinds of rows; ``kinds`` maps a kind to its rows (block, index). None: nothing helped.
+
+    Of the kinds before the first that has a part in a known conflict it is known that they do not suffice.
+    """
     scale = COST_SCALE * min(1.0, LARGE_COST / max(float(qp.P.diagonal().max(initial=0.0)), 1e-9))
     qp = _uncross(qp)._replace(P=scale * qp.P, c=scale * qp.c)
     rows: list[Slack] = []
     for level, kind in enumerate(ORDER):
         if kinds.get(kind):
             rows += [Slack(block, index, PENALTY * 10.0**level, CAPS[kind]) for block, index in kinds[kind]]
+            if conflict is not None and not _concerns(conflict, rows):
+                continue
             found = _try(qp, rows, solver)
             if found is not None:
                 return found
@@ -81,33 +91,44 @@ def _uncross(qp: QP) -> QP:
     return qp._replace(x_l=np.where(crossed, middle, qp.x_l), x_u=np.where(crossed, middle, qp.x_u))
 
 
+def _concerns(conflict: Conflicting, rows: list[Slack]) -> bool:
+    """Return whether any of some rows has a part in a conflict."""
+    largest = max(float(np.abs(part).max(initial=0.0)) for part in conflict)
+    return any(abs(getattr(conflict, row.block)[row.index]) > _PART * largest for row in rows)
+
+
 def _elastic(qp: QP, rows: list[Slack]) -> QP:
     """Return the program with one slack variable for each given row; relaxed bounds become rows."""
-    n, k = len(qp.c), len(rows)
-    which = {block: [(j, index) for j, (b, index, *_) in enumerate(rows) if b == block] for block in "AGx"}
-
-    def slack_columns(block: str, count: int, at: dict[int, int] | None = None) -> sparse.csc_matrix:
-        entries = [(at[i] if at else i, j) for j, i in which[block]]
-        r, c = (list(z) for z in zip(*entries, strict=True)) if entries else ([], [])
-        return sparse.csc_matrix((np.ones(len(r)), (r, c)), shape=(count, k))
-
-    bounded = [i for _, i in which["x"]]
-    place = {i: row for row, i in enumerate(bounded)}
-    pick = sparse.csc_matrix((np.ones(len(bounded)), (range(len(bounded)), bounded)), shape=(len(bounded), n))
-    caps = np.array([row.cap for row in rows])
+    n, k, g = len(qp.c), len(rows), len(qp.h_l)
+    blocks, index = np.array([row.block for row in rows]), np.array([row.index for row in rows], np.int64)
+    slack = np.arange(n, n + k)
+    bounded = index[blocks == "x"]
+    bound_rows = np.arange(g, g + len(bounded))
+    caps, weights = np.array([row.cap for row in rows]), np.array([row.weight for row in rows])
     x_l, x_u = np.concatenate([qp.x_l, -caps]), np.concatenate([qp.x_u, caps])
     x_l[bounded], x_u[bounded] = -np.inf, np.inf
-    G = sparse.bmat(
-        [[qp.G, slack_columns("G", len(qp.h_l))], [pick, slack_columns("x", len(bounded), place)]], format="csc"
-    )
-    A = sparse.hstack([qp.A, slack_columns("A", len(qp.b))], format="csc")
-    P = sparse.block_diag([qp.P, sparse.diags([row.weight for row in rows])], format="csc")
+
+    def extended(matrix: sparse.csc_matrix, height: int, *more: tuple[np.ndarray, np.ndarray, np.ndarray]):
+        parts = [(*coordinates(matrix), matrix.data), *more]
+        r, c, values = (np.concatenate([part[j] for part in parts]) for j in range(3))
+        pointers, indices, position = compress(r, c, height, n + k)
+        data = np.empty(len(values))
+        data[position] = values
+        return sparse.csc_matrix((data, indices, pointers), shape=(height, n + k))
+
+    of_G, of_A, of_x = (np.flatnonzero(blocks == block) for block in "GAx")
     return QP(
-        sparse.csc_matrix(P),
+        extended(qp.P, n + k, (slack, slack, weights)),
         np.concatenate([qp.c, np.zeros(k)]),
-        sparse.csc_matrix(A),
+        extended(qp.A, len(qp.b), (index[of_A], slack[of_A], np.ones(len(of_A)))),
         qp.b,
-        sparse.csc_matrix(G),
+        extended(
+            qp.G,
+            g + len(bounded),
+            (index[of_G], slack[of_G], np.ones(len(of_G))),
+            (bound_rows, bounded, np.ones(len(bounded))),
+            (bound_rows, slack[of_x], np.ones(len(bounded))),
+        ),
         np.concatenate([qp.h_l, qp.x_l[bounded]]),
         np.concatenate([qp.h_u, qp.x_u[bounded]]),
         x_l,

@@ -8,6 +8,7 @@ checked against ``mj_jac`` and ``mj_jacDot`` in the tests.
 
 from __future__ import annotations
 
+import functools
 from typing import NamedTuple
 
 import mujoco
@@ -83,6 +84,11 @@ class Kinematics:
     site_xmat: np.ndarray
     geom_xpos: np.ndarray
     geom_xmat: np.ndarray
+
+    @functools.cached_property
+    def twin(self) -> Kinematics:
+        """Other terms of the same model, to look at other configurations with; shared by all who do."""
+        return Kinematics(self.model)
 
     def place(self, qpos: np.ndarray) -> None:
         """Update positions only (bodies, sites, geoms)."""

@@ -49,6 +49,8 @@ class Scene:
         """Meshes and textures that the scene's XML names."""
         self._qpos: np.ndarray | None = None
         self._posed: dict[str, np.ndarray] = {}
+        self._rest: Kinematics | None = None
+        self._subsystems: tuple[mujoco.MjModel, list[Subsystem]] | None = None
 
     # -- composition ---------------------------------------------------------------------------------------------------
 
@@ -223,6 +225,8 @@ class Scene:
     def subsystems(self) -> list[Subsystem]:
         """The kinematic trees of the scene, with the placed model each belongs to."""
         m = self.model
+        if self._subsystems is not None and self._subsystems[0] is m:
+            return self._subsystems[1]
         powered = set(m.jnt_dofadr[m.actuator_trnid[m.actuator_trntype == mujoco.mjtTrn.mjTRN_JOINT, 0]].tolist())
         out = []
         for tree in range(m.ntree):
@@ -230,6 +234,7 @@ class Scene:
             bodies = np.arange(m.tree_bodyadr[tree], m.tree_bodyadr[tree] + m.tree_bodynum[tree])
             name = m.body(int(bodies[0])).name.split("/")[0]
             out.append(Subsystem(name, tree, dofs, np.array([d for d in dofs.tolist() if d in powered], int), bodies))
+        self._subsystems = m, out
         return out
 
     def trees(self, name: str) -> list[int]:
@@ -344,6 +349,14 @@ class Scene:
         terms = Kinematics(self.model)
         terms.update(self.qpos, np.zeros(self.model.nv))
         return terms
+
+    @property
+    def rest(self) -> Kinematics:
+        """Terms of this scene at its initial state, at rest; shared by all who read them, so to be read at once and not moved."""
+        if self._rest is None or self._rest.model is not self.model:
+            self._rest = Kinematics(self.model)
+        self._rest.update(self.qpos, np.zeros(self.model.nv))
+        return self._rest
 
 
 def _share_meshes(spec: mujoco.MjSpec, name: str, first: str) -> None:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import NamedTuple
 
 import mujoco
+import numba
 import numpy as np
-from scipy.optimize import linprog, minimize
-from scipy.spatial import ConvexHull
 
 from interplay.errors import ContactError
 
@@ -135,30 +133,60 @@ def _largest_rectangle(small: np.ndarray, large: np.ndarray) -> tuple[np.ndarray
     It lies inside iff its corners do: with half-planes n·p ≤ d, centre c and half sizes h satisfy n·c + |n|·h ≤ d, a convex
     set, over which the logarithm of the area is concave. ``small`` is itself an axis-aligned rectangle.
     """
-    planes = np.vstack([ConvexHull(points).equations for points in (small, large)])
-    rows, limits = np.hstack([planes[:, :2], np.abs(planes[:, :2])]), -planes[:, 2]
+    sides = [_half_planes(points) for points in (small, large)]
+    normals, limits = np.vstack([n for n, _ in sides]), np.concatenate([d for _, d in sides])
+    rows = np.hstack([normals, np.abs(normals)])
     whole = np.concatenate([small.mean(0), np.ptp(small, axis=0) / 2])
     if (rows @ whole <= limits + 1e-9).all():
         return whole[:2], whole[2:]
-    thinnest = [[0, 0, -1, 0, 1], [0, 0, 0, -1, 1]]
-    start = linprog(
-        [0, 0, 0, 0, -1],
-        A_ub=np.vstack([np.column_stack([rows, np.zeros(len(rows))]), thinnest]),
-        b_ub=[*limits, 0, 0],
-        bounds=[(None, None)] * 2 + [(0, None)] * 3,
-    )
-    if not start.success or start.x[4] < MIN_HALF:
+    # A square first: of negative size it fits anywhere, so it shows whether there is room at all, and where to begin.
+    square = np.column_stack([normals, np.abs(normals).sum(1)])
+    begin = np.append(small.mean(0), ((limits - normals @ small.mean(0)) / square[:, 2]).min() - 1.0)
+    centre_x, centre_y, half = _ascend(square, limits, begin)
+    if half < MIN_HALF:
         return None
-    inside = {"type": "ineq", "fun": lambda x: limits - rows @ x, "jac": lambda x: -rows}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # a trial outside the bounds by rounding is clipped
-        best = minimize(
-            lambda x: -np.log(x[2]) - np.log(x[3]),
-            start.x[:4],
-            jac=lambda x: np.array([0, 0, -1 / x[2], -1 / x[3]]),
-            bounds=[(None, None)] * 2 + [(MIN_HALF / 2, None)] * 2,
-            constraints=[inside],
-            method="SLSQP",
-            options={"ftol": 1e-12},
-        )
-    return best.x[:2], best.x[2:]
+    best = _ascend(rows, limits, np.array([centre_x, centre_y, 0.9 * half, 0.9 * half]))
+    return best[:2], best[2:]
+
+
+def _half_planes(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return outward normals (n, 2) and limits d of the half-planes n·p ≤ d of a convex outline, whichever way round it goes."""
+    following = np.roll(points, -1, axis=0)
+    edges = following - points
+    area = (points[:, 0] * following[:, 1] - points[:, 1] * following[:, 0]).sum()
+    normals = np.sign(area) * np.column_stack([edges[:, 1], -edges[:, 0]])
+    normals /= np.linalg.norm(normals, axis=1)[:, None]
+    return normals, (normals * points).sum(1)
+
+
+@numba.njit(cache=True)
+def _ascend(rows, limits, x):
+    """Return the maximiser over rows·x < limits of x₂ (a square's size), or of log x₂ + log x₃ (a rectangle's area).
+
+    Newton's method on the barrier + μ Σ log(limits − rows·x), its step damped by its length λ, from a point inside.
+    """
+    n, mu = x.shape[0], 1.0
+    while mu > 1e-9:
+        for _ in range(50):
+            slope, bend = np.zeros(n), np.zeros((n, n))
+            if n == 3:
+                slope[2] = 1.0
+            else:
+                for i in (2, 3):
+                    slope[i], bend[i, i] = 1.0 / x[i], 1.0 / x[i] ** 2
+            for k in range(rows.shape[0]):
+                room = limits[k]
+                for i in range(n):
+                    room -= rows[k, i] * x[i]
+                for i in range(n):
+                    slope[i] -= mu * rows[k, i] / room
+                    for j in range(n):
+                        bend[i, j] += mu * rows[k, i] * rows[k, j] / room**2
+            bend += 1e-14 * np.trace(bend) * np.eye(n)  # where it may slide along there is no curvature
+            step = np.linalg.solve(bend, slope)
+            length = np.sqrt((slope * step).sum() / mu)
+            x = x + step / (1.0 + length if length > 0.25 else 1.0)
+            if length < 1e-3:
+                break
+        mu *= 0.02
+    return x

@@ -1,0 +1,133 @@
+"""What keeps a step short: patterns are laid out once, what held before is the first guess, no kernel is loaded in a run."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+import interplay as ip
+from interplay.qp import kkt
+from interplay.qp.problem import compress
+
+WALK = """
+import sys
+import interplay as ip
+from numba.core.registry import CPUDispatcher
+
+def kernels():
+    return {
+        (name, key): len(value.overloads)
+        for name, module in list(sys.modules.items()) if name.startswith("interplay")
+        for key, value in vars(module).items() if isinstance(value, CPUDispatcher)
+    }
+
+scene = ip.Scene().add(ip.Humanoid(1.70, 65, "female"), "ann").add(ip.Box(), "box", pos=(0.6, 0.3))
+sim = ip.Simulation(scene)
+before = kernels()
+for side in ("left", "right"):
+    sim.contacts.add(f"ann/{side}_sole", ip.GROUND, friction=1.0)
+sim.contacts.add("box/bottom", ip.GROUND)
+sim.collisions.add("ann", "box")
+sim.objectives += [ip.Posture("ann", weight=0.2), ip.AngularMomentum("ann"), ip.Orientation("ann/chest", weight=5)]
+place = sim.terms.site_xpos[scene.site("ann/right_sole")].copy()
+sim.machine = ip.Machine(ip.blocks.step("step", "ann", "right", place + [0.2, 0, 0]))
+while not sim.machine.done:
+    sim.step()
+    assert not sim.machine.failure
+sim.push("ann/chest", (120, 0, 0), 0.2)
+changes = 0
+for _ in range(100):
+    changes += sim.step().proof.iterations
+late = [key for key, count in kernels().items() if key in before and count != before[key]]
+print("changes", changes > 0, "late", late)
+"""
+
+
+def test_no_kernel_is_loaded_in_a_run():
+    """In a process of its own: a step, a push that rows must give, a box that is near, after the rehearsal alone."""
+    done = subprocess.run([sys.executable, "-c", WALK], capture_output=True, text=True, timeout=300)
+    assert done.stdout == "changes True late []\n", done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_compressed_columns(seed):
+    rng = np.random.default_rng(seed)
+    rows, cols, values = rng.integers(0, 7, 60), rng.integers(0, 9, 60), rng.normal(size=60)
+    pointers, indices, position = compress(rows, cols, 7, 9)
+    dense, data = np.zeros((7, 9)), np.zeros(len(indices))
+    np.add.at(dense, (rows, cols), values)
+    np.add.at(data, position, values)
+    for j in range(9):
+        column = slice(pointers[j], pointers[j + 1])
+        assert (np.diff(indices[column]) > 0).all()
+        assert_allclose(dense[indices[column], j], data[column])
+    assert len(indices) == len(set(zip(rows.tolist(), cols.tolist(), strict=True)))
+
+
+def test_rows_keep_their_sides_by_name():
+    names, side = np.array([5, -3, 8, 2]), np.array([1, 0, -1, 2])
+    assert kkt.carried(names, side, np.array([8, 7, 2, 5, -3])).tolist() == [-1, 0, 2, 1, 0]
+    assert kkt.carried(np.zeros(0, np.int64), side, np.array([8])).tolist() == [0]
+
+
+@pytest.fixture
+def sim():
+    """A character on her feet."""
+    sim = ip.Simulation(ip.Scene().add(ip.Humanoid(1.70, 65, "female"), "ann"))
+    for side in ("left", "right"):
+        sim.contacts.add(f"ann/{side}_sole", ip.GROUND)
+    sim.objectives += [ip.Posture("ann"), ip.Com("ann")]
+    sim.step()
+    return sim
+
+
+def structure(sim):
+    return sim.controller._assembly.structure
+
+
+def check_against_a_fresh_one(sim):
+    """The next step is that of a simulation which knows nothing of the patterns before."""
+    fresh = ip.Simulation(sim.scene)
+    fresh.restore(sim.checkpoint())
+    fresh.controller.demands = lambda: sim.controller.demands()._replace(contacts=fresh.contacts.items)
+    fresh.controller.scene = sim.scene  # the objectives are bound to it
+    assert_allclose(fresh.step().qacc, sim.step().qacc, atol=1e-8)
+
+
+def test_what_objectives_want_is_no_structure(sim):
+    """Objectives of a tree come and go, contacts fade, on one pattern; its values are those of the objectives in force."""
+    first = structure(sim)
+    sim.objectives = [
+        *sim.objectives,
+        ip.Orientation("ann/chest", weight=5),
+        ip.Point("ann/right_palm", (0.4, -0.2, 1.0)),
+    ]
+    sim.step()
+    assert structure(sim) is first
+    check_against_a_fresh_one(sim)
+    sim.contacts.release("ann/left_sole")
+    sim.step()
+    assert structure(sim) is first
+    check_against_a_fresh_one(sim)
+
+
+def test_a_pattern_that_comes_back_is_known(sim):
+    both, solver = structure(sim), sim.controller.solver
+    layout = solver._layout
+    sim.contacts.remove("ann/left_sole")
+    sim.step()
+    assert structure(sim) is not both
+    assert solver._layout is not layout
+    sim.contacts.add("ann/left_sole", ip.GROUND)
+    sim.step()
+    assert structure(sim) is not both  # the order of the contacts is part of it
+    sim.contacts.remove("ann/right_sole")
+    sim.contacts.remove("ann/left_sole")
+    for side in ("left", "right"):
+        sim.contacts.add(f"ann/{side}_sole", ip.GROUND)
+    sim.step()
+    assert structure(sim) is both
+    assert solver._layout is layout
+    check_against_a_fresh_one(sim)
