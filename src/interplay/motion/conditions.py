@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from interplay.simulation import Simulation
 
 
+TURNING = 0.2
+"""How fast surfaces that have met may still turn against each other [rad/s]."""
+
+
 def all_of(*conditions: Condition) -> Condition:
     """Return a condition that holds when all do."""
     return lambda sim: all(c(sim) for c in conditions)
@@ -34,9 +38,9 @@ def met(first: str, second: str, gap: float = 0.004, speed: float = 0.01) -> Con
         apart = (
             abs(float(between @ terms.site_xmat[b].reshape(3, 3)[:, 2])) if patch else float(np.linalg.norm(between))
         )
-        v1 = terms.motion(int(scene.model.site_bodyid[a]), terms.site_xpos[a]).velocity[:3]
-        v2 = terms.motion(int(scene.model.site_bodyid[b]), terms.site_xpos[a]).velocity[:3]
-        return apart < min(gap, MAX_GAP) and float(np.linalg.norm(v1 - v2)) < speed
+        v1, v2 = (terms.motion(int(scene.model.site_bodyid[s]), terms.site_xpos[a]).velocity for s in (a, b))
+        slow = np.linalg.norm((v1 - v2)[:3]) < speed and np.linalg.norm((v1 - v2)[3:]) < TURNING
+        return bool(apart < min(gap, MAX_GAP) and slow)
 
     return condition
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import math
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -26,6 +26,8 @@ class Control:
     enough to stay below ``max_speed`` [unit/s] (``max_turn`` [rad/s] for the orientation of a pose): input may jump, the
     reference never does. ``low`` and ``high`` bound its position, ``tilt`` [rad] how far a pose may turn from the first one.
     """
+
+    full: ClassVar[bool] = True
 
     def __init__(
         self,

@@ -29,17 +29,24 @@ class Footprint(NamedTuple):
     surface: str
 
 
+_USUAL = {
+    "static": {"stride": 0.25, "swing": 0.9, "double": 1.1, "lower": 0.05},
+    "preview": {"stride": 0.36, "swing": 0.58, "double": 0.18, "lower": 0.06},
+}
+"""What a style takes where nothing is given. Soles stay flat until they lift: a longer stride needs bent knees."""
+
+
 @dataclass(frozen=True)
 class Gait:
-    """How to walk.
+    """How to walk; stride, times and ``lower`` depend on the style where they are not given.
 
     Args:
         stride: how far each step goes forward [m].
         sideways: how far two steps go to the left [m].
         turn: how far each step turns to the left [rad].
         width: distance of the feet across the way [m]; None: as they stand. 0 on a beam.
-        swing: seconds a foot is in the air; 0: 0.54, or 0.9 if static.
-        double: seconds both feet are on the ground between two steps; 0: 0.16, or 1.1 if static.
+        swing: seconds a foot is in the air.
+        double: seconds both feet are on the ground between two steps.
         clearance: how high the swinging sole is lifted over the higher of its two places [m].
         aside: how far the swinging foot goes round the standing leg [m].
         toe: how far the foot points down after lifting and up before landing [rad].
@@ -49,25 +56,24 @@ class Gait:
             ``preview``, it runs ahead of the feet as a pendulum does.
     """
 
-    stride: float = 0.4
+    stride: float = None  # type: ignore[assignment]  # filled in by the style
     sideways: float = 0.0
     turn: float = 0.0
     width: float | None = None
-    swing: float = 0.0
-    double: float = 0.0
+    swing: float = None  # type: ignore[assignment]
+    double: float = None  # type: ignore[assignment]
     clearance: float = 0.05
     aside: float = 0.0
     toe: float = 0.25
     arm_swing: float = 0.3
-    lower: float = 0.05
+    lower: float = None  # type: ignore[assignment]
     style: str = "preview"
 
     def __post_init__(self) -> None:
         """Fill in the times of the style; refuse what nobody can walk."""
-        usual = pick("Gait style", self.style, {"static": (0.9, 1.1), "preview": (0.54, 0.16)})
-        for name, seconds in zip(("swing", "double"), usual, strict=True):
-            if getattr(self, name) == 0.0:
-                object.__setattr__(self, name, seconds)
+        for name, usual in pick("Gait style", self.style, _USUAL).items():
+            if getattr(self, name) is None:
+                object.__setattr__(self, name, usual)
         bounds = {
             "stride": (-1.0, 1.2),
             "sideways": (-0.5, 0.5),

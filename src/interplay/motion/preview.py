@@ -7,6 +7,8 @@ of the jerk, from the present position and velocity. Far ahead of a step the cen
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 from scipy.interpolate import CubicSpline
 from scipy.linalg import solveh_banded
@@ -58,16 +60,18 @@ def preview(
 class Track:
     """A smooth reference through values (n, d) every ``GRID`` seconds from time 0; at rest after the last one."""
 
+    full: ClassVar[bool] = True
+
     def __init__(self, values: np.ndarray):
         """Lay a cubic spline through the values."""
         spline = CubicSpline(GRID * np.arange(len(values)), values, axis=0, bc_type="clamped")
-        self._pieces, self._last = np.ascontiguousarray(np.moveaxis(spline.c, 0, 1)), values[-1]
+        self._pieces, self._last = np.ascontiguousarray(np.moveaxis(spline.c, 0, 1)), np.array(values[-1], float)
 
     def at(self, time: float) -> Sample:
         """Return value, velocity and acceleration."""
         k = max(int(time / GRID), 0)
         if k >= len(self._pieces):
-            return Sample(self._last)
+            return Sample(self._last, 0.0 * self._last, 0.0 * self._last)
         u = time - k * GRID
         powers = np.array([[u**3, u * u, u, 1.0], [3 * u * u, 2 * u, 1.0, 0.0], [6 * u, 2.0, 0.0, 0.0]])
         value, velocity, acceleration = powers @ self._pieces[k]

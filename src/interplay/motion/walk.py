@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 _EPS = 1e-6
 _SETTLING = 1.5
 """Seconds a walk's references go on after its end: what has not come to rest then does."""
-_CATCHING_UP = 0.06
+_CATCHING_UP = 0.4
 """How fast a centre of mass makes up what it is behind its plan [m/s]: a stretched leg may hold it back, and then let it go."""
 _OWN_SHARE = 0.1
 """Weight of a walker's own balance beside that of the group it belongs to."""
@@ -77,11 +77,16 @@ class _Clocked(NamedTuple):
     clock: Clock
     reference: Reference
 
+    @property
+    def full(self) -> bool:
+        return getattr(self.reference, "full", False)
+
     def at(self, time: float) -> Sample:
         now = time - self.clock.begin
         if now <= self.clock.end:
             return self.reference.at(now)
-        return Sample(self.reference.at(self.clock.end).value)
+        value, *rates = self.reference.at(self.clock.end)
+        return Sample(value, *(0.0 * rate for rate in rates))
 
 
 @dataclass(frozen=True)

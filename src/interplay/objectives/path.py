@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numba
 import numpy as np
@@ -14,6 +14,8 @@ from interplay.objectives.reference import Sample, minimum_jerk, out_and_back
 
 class PosePath:
     """A pose that moves from one to another in minimum-jerk time: a straight line, turning about one axis."""
+
+    full: ClassVar[bool] = True
 
     def __init__(self, start: np.ndarray, end: np.ndarray, begin: float, seconds: float, arch: Any = (0, 0, 0)):
         """Take two poses (7,), the time it begins, its duration [s], and by how much [m] (3,) it arches out half-way."""

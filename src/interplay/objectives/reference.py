@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, ClassVar, NamedTuple, Protocol, runtime_checkable
 
 import numba
 import numpy as np
@@ -21,7 +21,7 @@ class Sample(NamedTuple):
 
 @runtime_checkable
 class Reference(Protocol):
-    """Anything that can be sampled at a time [s]."""
+    """Anything that can be sampled at a time [s]. One with ``full = True`` always gives arrays of floats."""
 
     def at(self, time: float) -> Sample:
         """Return the sample at a time."""
@@ -58,6 +58,8 @@ def out_and_back(s):
 
 class MinimumJerk:
     """From one value to another along a straight line in minimum-jerk time, at rest before and after."""
+
+    full: ClassVar[bool] = True
 
     def __init__(self, start: Any, end: Any, begin: float, seconds: float):
         """Take both values, the time it begins and how long it takes [s]."""
@@ -156,5 +158,4 @@ def as_reference(
     for name, part in (("velocity", velocity), ("acceleration", acceleration)):
         if np.ndim(part):
             vector(f"{what} ({name})", part, rate)
-    full = all(isinstance(p, np.ndarray) and p.ndim == 1 and p.dtype == float for p in (value, velocity, acceleration))
-    return reference if full else _Full(reference, rate)
+    return reference if getattr(reference, "full", False) else _Full(reference, rate)

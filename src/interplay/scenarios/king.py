@@ -99,8 +99,8 @@ class King(base.Scenario):
         on_ground = ip.conditions.met(*standing, gap=0.008)
         gait = ip.Gait(
             stride=self.p.stride,
-            swing=0.7,
-            double=0.4,
+            swing=0.85,
+            double=0.5,
             clearance=0.05,
             arm_swing=0.0,
             lower=0.02,
@@ -118,7 +118,7 @@ class King(base.Scenario):
             finish=1.0,
         )
         down = up + [away[0], 0, -self.p.lift, 0, 0, 0, 0]
-        grasp = {"grip_force": 500.0, "grip_torque": 40.0}
+        grasp = {"grip_torque": 40.0, "force_cost": 1e-3}
         sim.machine = ip.Machine(
             [
                 ip.Phase("bend", lambda sim: self._bend(sim, 1.6), seconds=1.6, until=at_the_poles),
