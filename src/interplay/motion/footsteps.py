@@ -177,21 +177,25 @@ class Swing:
         # Climbing, the foot is up before it goes forward; going down, it goes forward first.
         rise = end.place[2] - start.place[2]
         self._early, self._late = (0.0, 0.35) if rise > _LEVEL else (0.35, 0.0) if rise < -_LEVEL else (0.0, 0.0)
+        # Round a standing leg, it is aside before it comes beside that, and comes back behind it.
+        self._wait = 0.15 if gait.aside > 0 else 0.0
 
     def at(self, time: float) -> Sample:
         """Return pose (7,), twist and its derivative (world axes)."""
         gait, T = self._gait, self._gait.swing
         s = (time - self._begin) / T
-        f, h = _stretched(s, self._late, self._early, T), _stretched(s, self._early, self._late, T)
+        wait = self._wait
+        f, h = _stretched(s, self._late + wait, self._early + wait, T), _stretched(s, self._early, self._late, T)
+        aside = [out - back for out, back in zip(_stretched(s, 0.0, 0.55, T), _stretched(s, 0.55, 0.0, T), strict=True)]
         up = [x / T**k for k, x in enumerate(out_and_back(s))]
         way, level = self._end.place - self._start.place, self._start.heading
         forward = np.array([np.cos(level), np.sin(level), 0.0])
         outward = np.array([-forward[1], forward[0], 0.0]) * (1.0 if self._end.side == "left" else -1.0)
-        over = np.array([0.0, 0.0, gait.clearance]) + gait.aside * outward
         p, v, a = (
             (self._start.place if k == 0 else 0.0)
             + np.array([f[k] * way[0], f[k] * way[1], h[k] * way[2]])
-            + up[k] * over
+            + gait.clearance * up[k] * _UP
+            + gait.aside * aside[k] * outward
             for k in range(3)
         )
         yaw = [level * (k == 0) + x * self._turn for k, x in enumerate(f)]

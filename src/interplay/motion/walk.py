@@ -229,9 +229,10 @@ class Walk:
     def _objectives(self, start: float, end: float) -> Callable[[Simulation, Entry], Sequence[Objective]]:
         def objectives(sim: Simulation, begun: Entry) -> Sequence[Objective]:
             plan = self._plan(sim, begun)
+            # A foot is held in its place while it is unloaded: when its contact ends, nothing else moves it.
             self.clock.enter(begun.time, sim.time, start, end, sim.dt)
             swinging = [
-                o for step, swing in plan.swings if step.lift < end - _EPS and step.land > start + _EPS for o in swing
+                o for step, swing in plan.swings if step.unload < end - _EPS and step.land > start + _EPS for o in swing
             ]
             return [*plan.always, *swinging]
 

@@ -67,10 +67,10 @@ class Funambulist(base.Scenario):
         gait = ip.Gait(
             stride=self.p.stride,
             width=0.0,
-            aside=0.10,
+            aside=0.16,
             clearance=0.05,
-            swing=0.7,
-            double=0.3,
+            swing=1.0,
+            double=0.5,
             arm_swing=0.0,
             style=self.p.style,
         )

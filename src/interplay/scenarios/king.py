@@ -118,7 +118,7 @@ class King(base.Scenario):
             finish=1.0,
         )
         down = up + [away[0], 0, -self.p.lift, 0, 0, 0, 0]
-        grasp = {"grip_torque": 40.0, "force_cost": 1e-3}
+        grasp = {"grip_torque": 40.0, "force_cost": 1e-4}
         sim.machine = ip.Machine(
             [
                 ip.Phase("bend", lambda sim: self._bend(sim, 1.6), seconds=1.6, until=at_the_poles),
