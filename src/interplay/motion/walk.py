@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from interplay.simulation import Simulation
 
 _EPS = 1e-6
+_PATIENCE = 0.08
+"""Seconds a phase may take longer before the clock of a walk stands still."""
 _SETTLING = 1.5
 """Seconds a walk's references go on after its end: what has not come to rest then does."""
 _CATCHING_UP = 0.4
@@ -51,26 +53,29 @@ Extra = Callable[["Simulation", "Walk"], Sequence[Objective]]
 
 @dataclass
 class Clock:
-    """The time of a walk: it stands still while a phase waits for a foot that lands later than planned."""
+    """The time of a walk. A phase may end a little late; one that waits longer (for a foot to land) makes the clock wait."""
 
-    begin: float = 0.0
-    """Simulated time at which the walk would have begun, had it never waited."""
+    begun: float = 0.0
+    """When the walk began, in simulated time."""
+    waited: float = 0.0
+    """How long the clock has stood still."""
     end: float = math.inf
-    """Where the present phase ends in the walk's time; the clock waits there for the next one."""
+    """Where the clock stands still in the present phase."""
 
-    def enter(self, begun: float, now: float, start: float, end: float, dt: float) -> None:
-        """Begin a phase that was planned from ``start`` to ``end``; what it comes late by whole steps was spent waiting."""
-        waited = dt * math.floor((now - begun - start) / dt + _EPS)
-        self.begin, self.end = begun + max(waited, 0.0), end
+    def enter(self, begun: float, now: float, start: float, end: float) -> None:
+        """Begin a phase that was planned from ``start`` to ``end``."""
+        if begun != self.begun:
+            self.begun, self.waited = begun, 0.0
+        self.waited = max(self.waited, now - begun - start - _PATIENCE)
+        self.end = end + _PATIENCE
+
+    def now(self, time: float) -> float:
+        """Return the walk's time."""
+        return min(time - self.begun - self.waited, self.end)
 
     def of(self, reference: Reference) -> Reference:
         """Return a reference in simulated time from one in the walk's time."""
         return _Clocked(self, reference)
-
-
-def _reached(clock: Clock, time: float) -> Condition:
-    """Return the condition that a walk's clock has reached a time."""
-    return lambda sim: sim.time - clock.begin >= time - _EPS
 
 
 class _Clocked(NamedTuple):
@@ -82,11 +87,9 @@ class _Clocked(NamedTuple):
         return getattr(self.reference, "full", False)
 
     def at(self, time: float) -> Sample:
-        now = time - self.clock.begin
-        if now <= self.clock.end:
-            return self.reference.at(now)
-        value, *rates = self.reference.at(self.clock.end)
-        return Sample(value, *(0.0 * rate for rate in rates))
+        now = self.clock.now(time)
+        value, *rates = self.reference.at(now)
+        return Sample(value, *(rates if now < self.clock.end else (0.0 * rate for rate in rates)))
 
 
 @dataclass(frozen=True)
@@ -198,8 +201,8 @@ class Walk:
         names = [n if names.index(n) == i else f"{n} ({names[:i].count(n) + 1})" for i, n in enumerate(names)]
         for k, (start, end) in enumerate(pairwise(events)):
             now, then = marks.get(start, {}), marks.get(end, {})
-            ends = [_reached(self.clock, end)]
-            ends += [met(*soles[key], gap=0.008, speed=0.04) for key in then.get("land", ())]
+            ends: list[Condition] = [lambda sim, end=end: self.clock.now(sim.time) >= end - _EPS]
+            ends += [met(*soles[key], gap=0.008, speed=0.015) for key in then.get("land", ())]
             ends += [unloaded(soles[key][0], 40.0) for key in then.get("lift", ())]
             out.append(
                 Phase(
@@ -230,7 +233,7 @@ class Walk:
         def objectives(sim: Simulation, begun: Entry) -> Sequence[Objective]:
             plan = self._plan(sim, begun)
             # A foot is held in its place while it is unloaded: when its contact ends, nothing else moves it.
-            self.clock.enter(begun.time, sim.time, start, end, sim.dt)
+            self.clock.enter(begun.time, sim.time, start, end)
             swinging = [
                 o for step, swing in plan.swings if step.unload < end - _EPS and step.land > start + _EPS for o in swing
             ]
