@@ -13,13 +13,13 @@ from pydantic import Field
 import interplay as ip
 from interplay.scenarios import base
 
-_HOME = np.array([0.36, -0.03, 1.08])
-"""Where the hilt is held in guard [m]; the swordsman stands at the origin and faces +x."""
-
 _SIDES = ("left", "right")
 _BLADE = [f"sword/blade_{k}" for k in range(3)]
 _DODGING = ("head", "chest", "pelvis", *(f"{s}_{p}" for p in ("upper_arm", "forearm", "hand", "thigh") for s in _SIDES))
 
+
+_SECURITY = 0.05
+"""Distance [m] the blade is kept from the dodger's hulls, which are a little narrower than her clothes."""
 
 _SLANT = 0.3
 """How far the hands' grips are aslant to the hilt [rad]."""
@@ -33,34 +33,36 @@ class Held(NamedTuple):
     pitch: float
 
 
-class Swipe(NamedTuple):
-    """One attack: its name, how the sword is held before and after it, and how long it takes [s]."""
+_GUARD = Held((0.32, -0.02, 1.02), 0.0, 0.9)
 
-    name: str
+
+class Swipe(NamedTuple):
+    """An attack: how the sword is held before and after it, and its pace: the part of the tip's speed it takes."""
+
     ready: Held
     through: Held
-    seconds: float
+    pace: float = 1.0
 
 
-def _across(side: float, height: float, pitch: float, reach: float = 0.32) -> tuple[Held, Held]:
-    """Return both ends of a cut from the swordsman's left (side 1) or right (−1): height of the hilt [m], pitch of the blade."""
-    return tuple(Held((reach, 0.06 * s - 0.02, height), 0.85 * s, pitch) for s in (side, -side))  # type: ignore[return-value]
+def _cut(side: int, reach: float, height: float, pitch: float) -> Swipe:
+    """Return a cut from the swordsman's left (1) or right (−1), by the hilt's reach and height [m] and the blade's pitch."""
+    return Swipe(*(Held((reach, 0.06 * s - 0.02, height), 0.85 * s, pitch) for s in (side, -side)))
 
 
-def _thrust(height: float, aside: float, pitch: float) -> tuple[Held, Held]:
-    """Return both ends of a thrust at a height [m], aside of the middle by some metres."""
-    return Held((0.22, aside, height), 0.0, pitch), Held((0.42, aside, height), 0.0, pitch)
+def _thrust(aside: float) -> Swipe:
+    """Return a thrust at the chest, aside of its middle by some metres."""
+    return Swipe(Held((0.14, aside, 0.95), 0.0, 0.3), Held((0.42, aside, 0.99), 0.0, 0.3), 0.5)
 
 
-_GUARD = Held((0.32, -0.02, 1.02), 0.0, 0.9)
-_SWIPES = (
-    Swipe("high from the left", *_across(1, 1.08, 0.42), 1.8),
-    Swipe("low from the right", *_across(-1, 0.90, 0.0), 1.8),
-    Swipe("low from the left", *_across(1, 0.90, 0.0), 1.8),
-    Swipe("high from the right", *_across(-1, 1.08, 0.42), 1.8),
-    Swipe("thrust at the left", *_thrust(0.95, 0.05, 0.3), 1.2),
-    Swipe("thrust at the right", *_thrust(0.95, -0.05, 0.3), 1.2),
-)
+SWIPES = {
+    "high from the left": _cut(1, 0.42, 1.08, 0.56),
+    "low from the right": _cut(-1, 0.32, 0.90, 0.0),
+    "thrust at the left": _thrust(0.05),
+    "low from the left": _cut(1, 0.32, 0.90, 0.0),
+    "high from the right": _cut(-1, 0.42, 1.08, 0.56),
+    "thrust at the right": _thrust(-0.05),
+}
+"""The attacks in their order."""
 
 
 class Sword(base.Scenario):
@@ -77,6 +79,7 @@ class Sword(base.Scenario):
         """Distance, and what the dodger does about it."""
 
         distance: float = Field(1.25, ge=1.0, le=2.0, description="how far the dodger stands before the swordsman [m]")
+        speed: float = Field(2.0, ge=0.2, le=4, description="highest speed of the sword's tip in a cut [m/s]")
         avoid: bool = Field(True, description="whether she avoids the blade")
 
     p: Parameters
@@ -130,15 +133,23 @@ class Sword(base.Scenario):
         if self.p.avoid:
             for blade in _BLADE:
                 for part in _DODGING:
-                    sim.collisions.add(blade, f"alice/{part}", influence=0.25, security=0.05)
+                    sim.collisions.add(blade, f"alice/{part}", influence=0.25, security=_SECURITY)
+        for part in ("head", "chest", "pelvis", *(f"{side}_{p}" for p in ("thigh", "shank") for side in _SIDES)):
+            for blade in _BLADE:
+                sim.collisions.add(blade, f"bob/{part}", influence=0.08, security=0.03)
+        sim.collisions.add("sword/blade_2", ip.GROUND, influence=0.1, security=0.03)
+        for hers in ("head", *(f"{side}_{p}" for p in ("hand", "forearm") for side in _SIDES)):
+            for his in (f"{side}_{p}" for p in ("hand", "forearm") for side in _SIDES):
+                sim.collisions.add(f"bob/{his}", f"alice/{hers}", influence=0.08, security=0.02)
         tip = float(sim.scene.model.site_pos[sim.scene.site("sword/tip")][0])
+        home = _pose(_GUARD)
         control = sim.add_control(
             ip.Control(
                 "sword",
                 "pose",
-                _pose(_GUARD),
-                _HOME - [0.1, 0.25, 0.15],
-                _HOME + [0.1, 0.25, 0.35],
+                home,
+                home[:3] - [0.1, 0.15, 0.12],
+                home[:3] + [0.1, 0.15, 0.12],
                 max_speed=0.5,
                 max_turn=1.0,
                 help="pose of the sword",
@@ -150,19 +161,20 @@ class Sword(base.Scenario):
             rest = {"weight": 500.0, "stiffness": 100.0, "max_speed": np.inf}
             return [ip.Point("sword", _carried(path, 0.0), **rest), ip.Point("sword/tip", _carried(path, tip), **rest)]
 
-        def move(start: np.ndarray, goal: np.ndarray, seconds: float) -> base.Objectives:
-            return lambda sim: held(ip.PosePath(start, goal, sim.time, seconds))
+        def move(name: str, start: Held, goal: Held, speed: float) -> ip.Phase:
+            """Take the sword from one hold to another; the tip's highest speed is about the given one."""
+            first, last = _pose(start), _pose(goal)
+            way = ip.Pose.between(last, first)
+            seconds = 1.875 * float(np.linalg.norm(way[:3]) + tip * np.linalg.norm(way[3:])) / speed
+            return ip.Phase(name, lambda sim: held(ip.PosePath(first, last, sim.time, seconds)), seconds=seconds)
 
-        phases, last = [], _pose(_GUARD)
-        for swipe in _SWIPES:
-            ready, through = _pose(swipe.ready), _pose(swipe.through)
-            phases += [
-                ip.Phase(f"ready {swipe.name}", move(last, ready, 1.6), seconds=1.6),
-                ip.Phase(swipe.name, move(ready, through, swipe.seconds), seconds=swipe.seconds),
-            ]
-            last = through
+        phases, at, speed = [], _GUARD, self.p.speed
+        for name, (ready, through, pace) in SWIPES.items():
+            phases += [move(f"ready, {name}", at, ready, 0.6 * speed), move(name, ready, through, pace * speed)]
+            at = through
         phases += [
-            ip.Phase("guard", move(last, _pose(_GUARD), 1.5), seconds=1.6),
+            move("draw back", at, ready, 0.3 * speed),
+            move("guard", ready, _GUARD, 0.6 * speed),
             ip.Phase("follow", held(control), interactive=True, timeout=None),
         ]
         sim.machine = ip.Machine(phases)
