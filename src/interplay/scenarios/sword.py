@@ -79,7 +79,7 @@ class Sword(base.Scenario):
         """Distance, and what the dodger does about it."""
 
         distance: float = Field(1.25, ge=1.0, le=2.0, description="how far the dodger stands before the swordsman [m]")
-        speed: float = Field(2.0, ge=0.2, le=4, description="highest speed of the sword's tip in a cut [m/s]")
+        speed: float = Field(2.5, ge=0.2, le=3, description="highest speed of the sword's tip in a cut [m/s]")
         avoid: bool = Field(True, description="whether she avoids the blade")
 
     p: Parameters
@@ -115,20 +115,20 @@ class Sword(base.Scenario):
             for side in _SIDES:
                 sim.contacts.add(f"{name}/{side}_sole", ip.GROUND, friction=1.0)
         for hand, grip in (("right", "upper"), ("left", "lower")):
-            sim.contacts.add(f"bob/{hand}_grip", f"sword/{grip}_grip")
+            sim.contacts.add(f"bob/{hand}_grip", f"sword/{grip}_grip", force_cost=1e-5)
         soles = {name: [f"{name}/{side}_sole" for side in _SIDES] for name in ("bob", "alice")}
         centre = {name: base.support_centre(sim, soles[name]) for name in soles}
         sim.objectives += [
-            ip.Posture("bob", weight=0.5, weights={"torso_yaw": 0.1, "torso_flexion": 4.0}),
-            ip.AngularMomentum("bob", weight=0.005),
-            ip.Com("bob", "sword", reference=centre["bob"], axes="xy", weight=2000.0),
-            ip.Com("bob", axes="z", weight=20.0),
-            ip.Orientation("bob/pelvis", weight=5.0),
-            ip.Gaze("bob/head", "alice/head", weight=1.0),
-            ip.Posture("alice", weight=0.02),
-            ip.AngularMomentum("alice", weight=0.0005),
-            ip.Com("alice", reference=centre["alice"], axes="xy", weight=6.0),
-            ip.Orientation("alice/pelvis", weight=0.03),
+            ip.Posture("bob", weight=0.03, weights={"torso_yaw": 0.1, "torso_flexion": 4.0}),
+            ip.AngularMomentum("bob", weight=5e-4),
+            ip.Com("bob", "sword", reference=centre["bob"], axes="xy", weight=100.0),
+            ip.Com("bob", axes="z", weight=1.5),
+            ip.Orientation("bob/pelvis", weight=0.3),
+            ip.Gaze("bob/head", "alice/head", weight=0.2),
+            ip.Posture("alice", weight=0.01),
+            ip.AngularMomentum("alice", weight=2e-4),
+            ip.Com("alice", reference=centre["alice"], axes="xy", weight=3.0),
+            ip.Orientation("alice/pelvis", weight=0.01),
         ]
         if self.p.avoid:
             for blade in _BLADE:
@@ -158,7 +158,7 @@ class Sword(base.Scenario):
 
         def held(path: ip.Reference) -> list[ip.Objective]:
             """Move hilt and tip; how the sword turns about its own axis is left to the hands."""
-            rest = {"weight": 500.0, "stiffness": 100.0, "max_speed": np.inf}
+            rest = {"weight": 30.0, "stiffness": 100.0, "max_speed": np.inf}
             return [ip.Point("sword", _carried(path, 0.0), **rest), ip.Point("sword/tip", _carried(path, tip), **rest)]
 
         def move(name: str, start: Held, goal: Held, speed: float) -> ip.Phase:
