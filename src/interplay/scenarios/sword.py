@@ -15,11 +15,11 @@ from interplay.scenarios import base
 
 _SIDES = ("left", "right")
 _BLADE = [f"sword/blade_{k}" for k in range(3)]
-_DODGING = ("head", "chest", "pelvis", *(f"{s}_{p}" for p in ("upper_arm", "forearm", "hand", "thigh") for s in _SIDES))
+_LIMBS = [f"{side}_{part}" for part in ("upper_arm", "forearm", "hand", "thigh") for side in _SIDES]
+SECURITY = {"chest": 0.10, "pelvis": 0.10, "head": 0.05} | dict.fromkeys(_LIMBS, 0.05)
+"""How far [m] the blade is kept from the hull of each part of the dodger; that of the trunk keeps it off her waist too,
+which has no hull of its own."""
 
-
-_SECURITY = 0.05
-"""Distance [m] the blade is kept from the dodger's hulls, which are a little narrower than her clothes."""
 
 _SLANT = 0.3
 """How far the hands' grips are aslant to the hilt [rad]."""
@@ -51,15 +51,15 @@ def _cut(side: int, reach: float, height: float, pitch: float) -> Swipe:
 
 def _thrust(aside: float) -> Swipe:
     """Return a thrust at the chest, aside of its middle by some metres."""
-    return Swipe(Held((0.14, aside, 0.95), 0.0, 0.3), Held((0.42, aside, 0.99), 0.0, 0.3), 0.5)
+    return Swipe(Held((0.10, aside, 0.95), 0.0, 0.3), Held((0.38, aside, 0.99), 0.0, 0.3), 0.5)
 
 
 SWIPES = {
-    "high from the left": _cut(1, 0.42, 1.08, 0.56),
-    "low from the right": _cut(-1, 0.32, 0.90, 0.0),
+    "high from the left": _cut(1, 0.46, 1.08, 0.54),
+    "low from the right": _cut(-1, 0.26, 0.84, -0.04),
     "thrust at the left": _thrust(0.05),
-    "low from the left": _cut(1, 0.32, 0.90, 0.0),
-    "high from the right": _cut(-1, 0.42, 1.08, 0.56),
+    "low from the left": _cut(1, 0.26, 0.84, -0.04),
+    "high from the right": _cut(-1, 0.46, 1.08, 0.54),
     "thrust at the right": _thrust(-0.05),
 }
 """The attacks in their order."""
@@ -91,7 +91,7 @@ class Sword(base.Scenario):
         arms = {"elbow_flexion": 1.1, "shoulder_flexion": 0.45}
         armed = bent | {f"{side}_{joint}": angle for joint, angle in arms.items() for side in _SIDES}
         ready = bent | {"left_shoulder_abduction": 0.5, "right_shoulder_abduction": 0.5, "torso_flexion": 0.15}
-        ready |= {"left_elbow_flexion": 0.9, "right_elbow_flexion": 0.9}
+        ready |= {"left_elbow_flexion": 1.6, "right_elbow_flexion": 1.6}
         scene = ip.Scene().add(ip.Humanoid(1.78, 76, "male"), "bob", posture=armed)
         scene.add(ip.Humanoid(1.68, 60, "female"), "alice", pos=(self.p.distance, 0.0), yaw=math.pi, posture=ready)
         scene.add(ip.Sword(), "sword")
@@ -99,7 +99,7 @@ class Sword(base.Scenario):
         scene.reach("bob/right_sole", [0.20, -0.13, 0, *up], ("bob/left_sole", [-0.22, 0.13, 0, *up]), balance=False)
         x = self.p.distance
         scene.reach(
-            "alice/right_sole", [x, 0.18, 0, *up], ("alice/left_sole", [x, -0.18, 0, *up]), balance=False
+            "alice/right_sole", [x, 0.21, 0, *up], ("alice/left_sole", [x, -0.21, 0, *up]), balance=False
         )
         guard = _pose(_GUARD)
         scene.move("sword", guard[:3], guard[3:])
@@ -127,13 +127,13 @@ class Sword(base.Scenario):
             ip.Gaze("bob/head", "alice/head", weight=0.2),
             ip.Posture("alice", weight=0.01),
             ip.AngularMomentum("alice", weight=2e-4),
-            ip.Com("alice", reference=centre["alice"], axes="xy", weight=3.0),
+            ip.Com("alice", reference=centre["alice"], axes="xy", weight=10.0),
             ip.Orientation("alice/pelvis", weight=0.01),
         ]
         if self.p.avoid:
             for blade in _BLADE:
-                for part in _DODGING:
-                    sim.collisions.add(blade, f"alice/{part}", influence=0.25, security=_SECURITY)
+                for part, security in SECURITY.items():
+                    sim.collisions.add(blade, f"alice/{part}", influence=security + 0.3, security=security)
         for part in ("head", "chest", "pelvis", *(f"{side}_{p}" for p in ("thigh", "shank") for side in _SIDES)):
             for blade in _BLADE:
                 sim.collisions.add(blade, f"bob/{part}", influence=0.08, security=0.03)
