@@ -37,10 +37,14 @@ class Control:
         *,
         max_speed: float = 0.5,
         max_turn: float = 1.0,
+        max_angle: float = math.inf,
         unit: str = "m",
         help: str = "",
     ):
-        """Take name, kind, first value, bounds, rate limits and a line of help."""
+        """Take name, kind, first value, bounds, rate limits and a line of help.
+
+        ``max_angle`` [rad] bounds how far a pose may turn from its first value.
+        """
         self.name, self.kind, self.unit, self.help = name, kind, unit, help
         self.size = pick("kind of control", kind, KINDS)
         self.max_speed = number(f"max_speed of {name}", max_speed, 1e-6, 1e6)
@@ -50,7 +54,10 @@ class Control:
         self.high = np.full(bounded, np.inf) if high is None else vector(f"high of {name}", high, bounded)
         if (self.low > self.high).any():
             raise InputError(f"control {name!r}: expected low ≤ high, got {self.low.tolist()} and {self.high.tolist()}")
+        self.max_angle = math.inf if max_angle == math.inf else number(f"max_angle of {name}", max_angle, 0, math.pi)
+        self._home: np.ndarray | None = None
         self.value = self._clamp(value)
+        self._home = self.value[3:].copy()
         self._begin, self._seconds = -math.inf, 1.0
         self._coefficients = np.zeros((6, self._dim))
 
@@ -63,6 +70,11 @@ class Control:
         given[: len(self.low)] = np.clip(given[: len(self.low)], self.low, self.high)
         if self.kind == "pose":
             given[3:] = quaternion(f"control {self.name!r}", given[3:])
+            if self._home is not None:
+                turn = turn_from(self._home, rotation(given[3:]))
+                angle = float(np.linalg.norm(turn))
+                if angle > self.max_angle:
+                    given[3:] = turned(turn * (self.max_angle / angle), self._home)
         return given
 
     def set(self, value: Any, time: float) -> None:

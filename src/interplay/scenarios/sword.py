@@ -79,7 +79,7 @@ class Sword(base.Scenario):
         """Distance, and what the dodger does about it."""
 
         distance: float = Field(1.25, ge=1.0, le=2.0, description="how far the dodger stands before the swordsman [m]")
-        speed: float = Field(2.5, ge=0.2, le=3, description="highest speed of the sword's tip in a cut [m/s]")
+        speed: float = Field(2.0, ge=0.2, le=3, description="highest speed of the sword's tip in a cut [m/s]")
         avoid: bool = Field(True, description="whether she avoids the blade")
 
     p: Parameters
@@ -152,6 +152,7 @@ class Sword(base.Scenario):
                 home[:3] + [0.1, 0.15, 0.12],
                 max_speed=0.5,
                 max_turn=1.0,
+                max_angle=0.9,
                 help="pose of the sword",
             )
         )
