@@ -148,11 +148,11 @@ class Sword(base.Scenario):
                 "sword",
                 "pose",
                 home,
-                home[:3] - [0.1, 0.15, 0.12],
-                home[:3] + [0.1, 0.15, 0.12],
+                home[:3] - [0.1, 0.2, 0.15],
+                home[:3] + [0.14, 0.2, 0.15],
                 max_speed=0.5,
                 max_turn=1.0,
-                max_angle=0.9,
+                max_angle=1.1,
                 help="pose of the sword",
             )
         )
