@@ -121,6 +121,8 @@ class CollisionRows:
         self.pairs = pairs
         self._geoms = np.array([(p.geom1, p.geom2) for p in pairs], np.int64).reshape(-1, 2)
         self._bodies = np.array([(p.body1, p.body2) for p in pairs], np.int64).reshape(-1, 2)
+        self._answering = np.where([(p.tree1 >= 0, p.tree2 >= 0) for p in pairs], self._bodies, 0) if n else self._bodies
+        """The bodies whose DOFs answer; one without a tree counts as fixed, whatever moves it."""
         self._zone = np.array([(p.influence, p.security) for p in pairs]).reshape(-1, 2)
         self._reach = _RELEASE * self._zone[:, 0]
         self._geom_body = m.geom_bodyid.astype(np.int64)
@@ -256,7 +258,7 @@ class CollisionRows:
                 terms.root,
                 terms.chain_start,
                 terms.chain_dofs,
-                self._bodies,
+                self._answering,
                 rows.pair,
                 rows.points,
                 rows.u,

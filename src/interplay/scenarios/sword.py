@@ -81,6 +81,7 @@ class Sword(base.Scenario):
         distance: float = Field(1.25, ge=1.0, le=2.0, description="how far the dodger stands before the swordsman [m]")
         speed: float = Field(2.0, ge=0.2, le=3, description="highest speed of the sword's tip in a cut [m/s]")
         avoid: bool = Field(True, description="whether she avoids the blade")
+        delay: float = Field(0.0, ge=0, le=0.5, description="how late she perceives the others [s]")
 
     p: Parameters
 
@@ -130,6 +131,7 @@ class Sword(base.Scenario):
             ip.Com("alice", reference=centre["alice"], axes="xy", weight=10.0),
             ip.Orientation("alice/pelvis", weight=0.01),
         ]
+        sim.perceive("alice", self.p.delay)
         if self.p.avoid:
             for blade in _BLADE:
                 for part, security in SECURITY.items():
