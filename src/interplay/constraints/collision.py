@@ -8,7 +8,7 @@ lies along a face, the closest corner changes from step to step, and with one ro
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import mujoco
 import numba
@@ -112,6 +112,30 @@ class PairRows(NamedTuple):
         return float(self.distance[self.witness].min(initial=np.inf))
 
 
+class Avoidance(Protocol):
+    """What finds the rows of pairs of shapes at a state."""
+
+    pairs: list[Pair]
+    groups: list[tuple[int, int]]
+    group: np.ndarray
+
+    def update(
+        self, terms: Kinematics, dt: float, active: ActivePairs, contacts: tuple
+    ) -> tuple[PairRows, ActivePairs]:
+        """Return the rows of this state and the pairs that stay active."""
+        ...
+
+    def closest(self, terms: Kinematics, dt: float, rows: PairRows, contacts: tuple) -> float:
+        """Return the smallest distance [m] of a pair at this state; infinite if none is near."""
+        ...
+
+    def jacobian(
+        self, terms: Kinematics, rows: PairRows, offsets: np.ndarray, starts: np.ndarray, out: np.ndarray
+    ) -> None:
+        """Write the rows' Jacobians."""
+        ...
+
+
 class CollisionRows:
     """Finds the pairs of a state that matter and their rows. Broad phase, then MuJoCo's witness points, then one kernel."""
 
@@ -121,7 +145,9 @@ class CollisionRows:
         self.pairs = pairs
         self._geoms = np.array([(p.geom1, p.geom2) for p in pairs], np.int64).reshape(-1, 2)
         self._bodies = np.array([(p.body1, p.body2) for p in pairs], np.int64).reshape(-1, 2)
-        self._answering = np.where([(p.tree1 >= 0, p.tree2 >= 0) for p in pairs], self._bodies, 0) if n else self._bodies
+        self._answering = (
+            np.where([(p.tree1 >= 0, p.tree2 >= 0) for p in pairs], self._bodies, 0) if n else self._bodies
+        )
         """The bodies whose DOFs answer; one without a tree counts as fixed, whatever moves it."""
         self._zone = np.array([(p.influence, p.security) for p in pairs]).reshape(-1, 2)
         self._reach = _RELEASE * self._zone[:, 0]
@@ -154,6 +180,10 @@ class CollisionRows:
         if not len(near):
             return PairRows.none(), ActivePairs.none()
         return self._measure(terms, dt, active, near, self._margin[: len(near)])
+
+    def closest(self, terms: Kinematics, dt: float, rows: PairRows, contacts: tuple) -> float:
+        """Return the smallest distance [m] among the rows of this state."""
+        return rows.closest
 
     def near(self, terms: Kinematics, dt: float) -> np.ndarray:
         """Return the pairs that the broad phase leaves: near each other, or soon at their speed."""

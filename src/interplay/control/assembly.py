@@ -12,7 +12,7 @@ import numba
 import numpy as np
 from scipy import sparse
 
-from interplay.constraints.collision import CollisionRows, PairRows
+from interplay.constraints.collision import Avoidance, PairRows
 from interplay.constraints.contact import Contact, ContactRows
 from interplay.constraints.limits import JointLimits
 from interplay.control.cost import Cost
@@ -30,7 +30,7 @@ class Assembly:
         limits: JointLimits,
         contacts: Sequence[Contact],
         objectives: Sequence[Objective],
-        collisions: CollisionRows,
+        collisions: Avoidance,
         slots: np.ndarray,
     ):
         """Lay out variables and rows; ``slots`` says how many collision rows are set aside for each group of pairs."""
@@ -153,7 +153,7 @@ class Assembly:
         matrix, gather = pattern.freeze((row, self.n))
         return matrix, gather, np.zeros(row)
 
-    def _inequalities(self, terms: Kinematics, cones: dict[int, np.ndarray], collisions: CollisionRows) -> tuple:
+    def _inequalities(self, terms: Kinematics, cones: dict[int, np.ndarray], collisions: Avoidance) -> tuple:
         pattern = Pattern()
         self._motion_rows(terms, pattern, self.torque_dofs)
         row = len(self.torque_dofs)
@@ -178,7 +178,7 @@ class Assembly:
         self.h_l[self.torque_rows.stop :] = 0.0
         return pattern.freeze((row, self.n))
 
-    def _collision_slots(self, terms: Kinematics, pattern: Pattern, collisions: CollisionRows) -> None:
+    def _collision_slots(self, terms: Kinematics, pattern: Pattern, collisions: Avoidance) -> None:
         """Set rows aside for each group of pairs: over all DOFs of its two trees, so that any pair of them fits."""
         m, row, at = terms.model, self.collision_rows.start, 0
         self._collisions = collisions
@@ -259,7 +259,7 @@ class Assembly:
         return "collision", self._collisions.pairs[self.slot_pair[index - self.collision_rows.start]].name, "m/s²"
 
 
-def enough_slots(present: np.ndarray, pairs: PairRows, collisions: CollisionRows) -> np.ndarray:
+def enough_slots(present: np.ndarray, pairs: PairRows, collisions: Avoidance) -> np.ndarray:
     """Return slots into which all rows fit: the present ones, or larger ones with some to spare."""
     need = np.bincount(collisions.group[pairs.pair], minlength=len(collisions.groups))
     return present if (need <= present).all() else np.where(need > present, need + 2, present)

@@ -145,7 +145,7 @@ class IntegratedController:
         rows, active = self._pairs.update(terms, self.dt, state.memory.pairs, demands.contacts)
         assembly = self._assembly_for(demands, rows)
         qp = assembly.fill(terms, state.time, self.dt, state.applied, (self._lower, self._upper), rows)
-        closest = self._pairs.closest(terms, self.dt, demands.contacts) if self.perception.views else rows.closest
+        closest = self._pairs.closest(terms, self.dt, rows, demands.contacts)
         return qp, assembly, Memory(limits, active, self.perception.remember(state)), closest
 
     def _assembly_for(self, demands: Demands, rows: PairRows) -> Assembly:

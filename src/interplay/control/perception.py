@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from interplay.constraints.collision import ActivePairs, CollisionRows, PairRows
+from interplay.constraints.collision import ActivePairs, Avoidance, CollisionRows, PairRows
 from interplay.constraints.collision_set import Pair
 from interplay.control.state import Past, State
 from interplay.errors import InputError, number
@@ -49,8 +49,8 @@ class Perception:
         if steps:
             m, trees = self._scene.model, frozenset(self._scene.trees(name))
             own_v = np.isin(m.dof_treeid, list(trees))
-            of_joint = own_v[m.jnt_dofadr]
-            own_q = np.repeat(of_joint, np.diff(np.append(m.jnt_qposadr, m.nq)))
+            joint_of_q = np.searchsorted(m.jnt_qposadr, np.arange(m.nq), "right") - 1
+            own_q = own_v[m.jnt_dofadr[joint_of_q]]
             self.views[name] = View(trees, own_q, own_v, steps, Kinematics(m))
         self.version += 1
 
@@ -68,7 +68,7 @@ class Perception:
         longest = max(view.steps for view in self.views.values())
         return (*state.memory.past, (state.qpos, state.qvel))[-longest:]
 
-    def pairs(self, terms: Kinematics, pairs: list[Pair]) -> CollisionRows | SeenPairs:
+    def pairs(self, terms: Kinematics, pairs: list[Pair]) -> Avoidance:
         """Return what finds the rows of pairs of shapes, each as those see it who must keep it apart."""
         return SeenPairs(terms, pairs, list(self.views.values())) if self.views else CollisionRows(terms, pairs)
 
@@ -145,8 +145,8 @@ class SeenPairs:
             ActivePairs(*(np.concatenate(column) for column in zip(*kept, strict=True))),
         )
 
-    def closest(self, terms: Kinematics, dt: float, contacts: tuple) -> float:
-        """Return the smallest distance [m] in the present, whoever sees it."""
+    def closest(self, terms: Kinematics, dt: float, rows: PairRows, contacts: tuple) -> float:
+        """Return the smallest distance [m] in the present, whatever is seen of it."""
         return self._true.update(terms, dt, ActivePairs.none(), contacts)[0].closest
 
     def jacobian(

@@ -35,8 +35,7 @@ Past = tuple[tuple[np.ndarray, np.ndarray], ...]
 
 
 class Memory(NamedTuple):
-    """What is kept from step to step: ξ of each joint limit (2, joints), and of each pair of shapes inside its zone; what late
-    perceivers still see of the past."""
+    """What is kept from step to step: ξ of each joint limit (2, joints) and pair of shapes in its zone; the past still to be seen."""
 
     limits: np.ndarray
     pairs: ActivePairs

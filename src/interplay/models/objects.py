@@ -199,7 +199,9 @@ class Sword(Model):
                 pos=(hilt / 2 + 0.02 + (k + 0.5) * third, 0, 0),
                 quat=_ALONG_X,
             )
-        body.add_site(name="tip", type=_SPHERE, pos=[hilt / 2 + 0.02 + blade, 0, 0], size=[0.005, 0, 0], group=SITE_GROUP)
+        body.add_site(
+            name="tip", type=_SPHERE, pos=[hilt / 2 + 0.02 + blade, 0, 0], size=[0.005, 0, 0], group=SITE_GROUP
+        )
         grip(body, "upper_grip", (0.075, 0, 0), (1, 0, 0), 0.05, 0.015)
         grip(body, "lower_grip", (-0.075, 0, 0), (1, 0, 0), 0.05, 0.015)
         return spec

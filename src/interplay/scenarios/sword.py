@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import ClassVar, NamedTuple
 
 import mujoco
@@ -20,6 +20,8 @@ SECURITY = {"chest": 0.10, "pelvis": 0.10, "head": 0.05} | dict.fromkeys(_LIMBS,
 """How far [m] the blade is kept from the hull of each part of the dodger; that of the trunk keeps it off her waist too,
 which has no hull of its own."""
 
+_DISTANCE = 1.25
+"""How far the dodger stands before the swordsman [m], who stands at the origin and faces +x."""
 
 _SLANT = 0.3
 """How far the hands' grips are aslant to the hilt [rad]."""
@@ -46,7 +48,8 @@ class Swipe(NamedTuple):
 
 def _cut(side: int, reach: float, height: float, pitch: float) -> Swipe:
     """Return a cut from the swordsman's left (1) or right (−1), by the hilt's reach and height [m] and the blade's pitch."""
-    return Swipe(*(Held((reach, 0.06 * s - 0.02, height), 0.85 * s, pitch) for s in (side, -side)))
+    ready, through = (Held((reach, 0.06 * s - 0.02, height), 0.85 * s, pitch) for s in (side, -side))
+    return Swipe(ready, through)
 
 
 def _thrust(aside: float) -> Swipe:
@@ -56,9 +59,9 @@ def _thrust(aside: float) -> Swipe:
 
 SWIPES = {
     "high from the left": _cut(1, 0.46, 1.08, 0.54),
-    "low from the right": _cut(-1, 0.26, 0.84, -0.04),
+    "low from the right": _cut(-1, 0.275, 0.84, -0.04),
     "thrust at the left": _thrust(0.05),
-    "low from the left": _cut(1, 0.26, 0.84, -0.04),
+    "low from the left": _cut(1, 0.275, 0.84, -0.04),
     "high from the right": _cut(-1, 0.46, 1.08, 0.54),
     "thrust at the right": _thrust(-0.05),
 }
@@ -69,56 +72,57 @@ class Sword(base.Scenario):
     """The dodger is told to stand, to keep her balance and to keep away from the blade; nothing scripts her dodging."""
 
     name: ClassVar[str] = "sword"
-    summary: ClassVar[str] = "a character dodges a swordsman's cuts and thrusts by avoidance; then the user moves the sword"
+    summary: ClassVar[str] = (
+        "a character dodges a swordsman's cuts and thrusts by avoidance; then the user moves the sword"
+    )
     dt: ClassVar[float] = 0.010
+    timeout: ClassVar[float] = 120.0
     table_phase: ClassVar[str | None] = "follow"
     table_pairs: ClassVar[int | None] = 33
     camera: ClassVar[base.Camera] = base.Camera(lookat=(0.62, 0, 0.95), distance=3.4, azimuth=60, elevation=-12)
 
     class Parameters(base.Parameters):
-        """Distance, and what the dodger does about it."""
+        """How fast the sword is, and what the dodger does about it."""
 
-        distance: float = Field(1.25, ge=1.0, le=2.0, description="how far the dodger stands before the swordsman [m]")
-        speed: float = Field(2.0, ge=0.2, le=3, description="highest speed of the sword's tip in a cut [m/s]")
+        speed: float = Field(2.0, ge=0.5, le=3, description="highest speed of the sword's tip in a cut [m/s]")
         avoid: bool = Field(True, description="whether she avoids the blade")
         delay: float = Field(0.0, ge=0, le=0.5, description="how late she perceives the others [s]")
 
     p: Parameters
 
     def build(self) -> ip.Scene:
-        """Place the swordsman in his guard, and the dodger before him with bent knees."""
-        legs = {"hip_flexion": 0.45, "knee_flexion": 0.75, "ankle_flexion": 0.3}
-        bent = {f"{side}_{joint}": angle for joint, angle in legs.items() for side in _SIDES}
-        arms = {"elbow_flexion": 1.1, "shoulder_flexion": 0.45}
-        armed = bent | {f"{side}_{joint}": angle for joint, angle in arms.items() for side in _SIDES}
-        ready = bent | {"left_shoulder_abduction": 0.5, "right_shoulder_abduction": 0.5, "torso_flexion": 0.15}
-        ready |= {"left_elbow_flexion": 1.6, "right_elbow_flexion": 1.6}
+        """Place the swordsman in his guard, right foot forward, and the dodger before him with bent knees."""
+        if self.character is not None:
+            raise ip.InputError("sword: its own two characters play it, expected no other")
+        bent = _both(hip_flexion=0.45, knee_flexion=0.75, ankle_flexion=0.3)
+        armed = bent | _both(elbow_flexion=1.1, shoulder_flexion=0.45)
+        ready = bent | _both(elbow_flexion=1.6, shoulder_abduction=0.5) | {"torso_flexion": 0.3}
         scene = ip.Scene().add(ip.Humanoid(1.78, 76, "male"), "bob", posture=armed)
-        scene.add(ip.Humanoid(1.68, 60, "female"), "alice", pos=(self.p.distance, 0.0), yaw=math.pi, posture=ready)
+        scene.add(ip.Humanoid(1.68, 60, "female"), "alice", pos=(_DISTANCE, 0.0), yaw=math.pi, posture=ready)
         scene.add(ip.Sword(), "sword")
-        up = (0, 0, 1)
-        scene.reach("bob/right_sole", [0.20, -0.13, 0, *up], ("bob/left_sole", [-0.22, 0.13, 0, *up]), balance=False)
-        x = self.p.distance
-        scene.reach(
-            "alice/right_sole", [x, 0.21, 0, *up], ("alice/left_sole", [x, -0.21, 0, *up]), balance=False
-        )
+        feet = {"bob/right": (0.20, -0.13), "bob/left": (-0.22, 0.13)}
+        feet |= {"alice/right": (_DISTANCE, 0.21), "alice/left": (_DISTANCE, -0.21)}
+        first, *more = ((f"{foot}_sole", [*place, 0.0, 0, 0, 1]) for foot, place in feet.items())
+        scene.reach(*first, *more, balance=False)
         guard = _pose(_GUARD)
-        scene.move("sword", guard[:3], guard[3:])
-        terms = scene.kinematics()
-        # A hand holds a hilt aslant: the thumbs' side leans back from the blade.
-        thumbs = _direction(_GUARD._replace(pitch=_GUARD.pitch + _SLANT))
-        upper, lower = ([*terms.site_xpos[scene.site(f"sword/{g}_grip")], *thumbs] for g in ("upper", "lower"))
-        return scene.reach("bob/right_grip", upper, ("bob/left_grip", lower))
+        scene.move("sword", guard[:3].tolist(), guard[3:].tolist())
+        # Hands hold a hilt aslant: the thumbs' side leans back from the blade.
+        thumbs = _ahead(_pose(_GUARD._replace(pitch=_GUARD.pitch + _SLANT)), 1.0) - guard[:3]
+        grips = scene.kinematics().site_xpos[[scene.site(f"sword/{grip}_grip") for grip in ("upper", "lower")]]
+        right, left = ([*place, *thumbs] for place in grips)
+        return scene.reach("bob/right_grip", right, ("bob/left_grip", left))
 
     def start(self, sim: ip.Simulation) -> None:
         """Soles on the ground, hands on the hilt; one attack after another, then the user's."""
+        centre = {}
         for name in ("bob", "alice"):
-            for side in _SIDES:
-                sim.contacts.add(f"{name}/{side}_sole", ip.GROUND, friction=1.0)
+            soles = [f"{name}/{side}_sole" for side in _SIDES]
+            for sole in soles:
+                sim.contacts.add(sole, ip.GROUND, friction=1.0)
+            centre[name] = base.support_centre(sim, soles)
         for hand, grip in (("right", "upper"), ("left", "lower")):
             sim.contacts.add(f"bob/{hand}_grip", f"sword/{grip}_grip", force_cost=1e-5)
-        soles = {name: [f"{name}/{side}_sole" for side in _SIDES] for name in ("bob", "alice")}
-        centre = {name: base.support_centre(sim, soles[name]) for name in soles}
+        # Hers weigh less than his and far less than the sword's: she gives way, not the sword.
         sim.objectives += [
             ip.Posture("bob", weight=0.03, weights={"torso_yaw": 0.1, "torso_flexion": 4.0}),
             ip.AngularMomentum("bob", weight=5e-4),
@@ -132,17 +136,25 @@ class Sword(base.Scenario):
             ip.Orientation("alice/pelvis", weight=0.01),
         ]
         sim.perceive("alice", self.p.delay)
-        if self.p.avoid:
-            for blade in _BLADE:
-                for part, security in SECURITY.items():
-                    sim.collisions.add(blade, f"alice/{part}", influence=security + 0.3, security=security)
-        for part in ("head", "chest", "pelvis", *(f"{side}_{p}" for p in ("thigh", "shank") for side in _SIDES)):
-            for blade in _BLADE:
+        self._keep_apart(sim)
+        self._attack(sim)
+
+    def _keep_apart(self, sim: ip.Simulation) -> None:
+        """Keep the blade off the dodger, the swordsman himself and the ground, and his arms off hers."""
+        arms = [f"{side}_{part}" for part in ("hand", "forearm") for side in _SIDES]
+        legs = [f"{side}_{part}" for part in ("thigh", "shank") for side in _SIDES]
+        for blade in _BLADE:
+            for part, security in SECURITY.items() if self.p.avoid else ():
+                sim.collisions.add(blade, f"alice/{part}", influence=security + 0.3, security=security)
+            for part in ("head", "chest", "pelvis", *legs):
                 sim.collisions.add(blade, f"bob/{part}", influence=0.08, security=0.03)
         sim.collisions.add("sword/blade_2", ip.GROUND, influence=0.1, security=0.03)
-        for hers in ("head", *(f"{side}_{p}" for p in ("hand", "forearm") for side in _SIDES)):
-            for his in (f"{side}_{p}" for p in ("hand", "forearm") for side in _SIDES):
+        for his in arms:
+            for hers in ("head", *arms):
                 sim.collisions.add(f"bob/{his}", f"alice/{hers}", influence=0.08, security=0.02)
+
+    def _attack(self, sim: ip.Simulation) -> None:
+        """Make the phases: ready and swipe for each attack, back to the guard, and the live sword."""
         tip = float(sim.scene.model.site_pos[sim.scene.site("sword/tip")][0])
         home = _pose(_GUARD)
         control = sim.add_control(
@@ -161,8 +173,10 @@ class Sword(base.Scenario):
 
         def held(path: ip.Reference) -> list[ip.Objective]:
             """Move hilt and tip; how the sword turns about its own axis is left to the hands."""
-            rest = {"weight": 30.0, "stiffness": 100.0, "max_speed": np.inf}
-            return [ip.Point("sword", _carried(path, 0.0), **rest), ip.Point("sword/tip", _carried(path, tip), **rest)]
+            return [
+                ip.Point(frame, _carried(path, ahead), weight=30.0, stiffness=100.0, max_speed=np.inf)
+                for frame, ahead in (("sword", 0.0), ("sword/tip", tip))
+            ]
 
         def move(name: str, start: Held, goal: Held, speed: float) -> ip.Phase:
             """Take the sword from one hold to another; the tip's highest speed is about the given one."""
@@ -175,33 +189,34 @@ class Sword(base.Scenario):
         for name, (ready, through, pace) in SWIPES.items():
             phases += [move(f"ready, {name}", at, ready, 0.6 * speed), move(name, ready, through, pace * speed)]
             at = through
+        back = at._replace(hilt=(0.10, *at.hilt[1:]))
         phases += [
-            move("draw back", at, ready, 0.3 * speed),
-            move("guard", ready, _GUARD, 0.6 * speed),
+            move("draw back", at, back, 0.3 * speed),
+            move("guard", back, _GUARD, 0.6 * speed),
             ip.Phase("follow", held(control), interactive=True, timeout=None),
         ]
         sim.machine = ip.Machine(phases)
 
 
+def _both(**angles: float) -> dict[str, float]:
+    """Return the angles [rad] of some joints for both sides of a body."""
+    return {f"{side}_{joint}": angle for joint, angle in angles.items() for side in _SIDES}
+
+
 def _pose(held: Held) -> np.ndarray:
-    """Return the pose (7,) of a sword held so."""
-    c, s = (np.cos, np.sin)
-    y, p = held.yaw / 2, -held.pitch / 2
-    return ip.pose_value(held.hilt, (c(y) * c(p), -s(y) * s(p), c(y) * s(p), s(y) * c(p)))
+    """Return the pose (7,) of a sword held so: yawed, then pitched."""
+    y, p = 0.5 * held.yaw, -0.5 * held.pitch
+    cos, sin = math.cos, math.sin
+    return ip.pose_value(held.hilt, (cos(y) * cos(p), -sin(y) * sin(p), cos(y) * sin(p), sin(y) * cos(p)))
 
 
-def _direction(held: Held) -> np.ndarray:
-    """Return the unit vector along the blade."""
-    flat = math.cos(held.pitch)
-    return np.array([flat * math.cos(held.yaw), flat * math.sin(held.yaw), math.sin(held.pitch)])
+def _ahead(pose: np.ndarray, way: float) -> np.ndarray:
+    """Return the point (3,) some way [m] ahead along the x axis of a pose."""
+    arm = np.empty(3)
+    mujoco.mju_rotVecQuat(arm, np.array([way, 0.0, 0.0]), pose[3:])
+    return pose[:3] + arm
 
 
-def _carried(path: ip.Reference, ahead: float) -> Callable[[float], np.ndarray]:
-    """Return the point (3,) some way [m] ahead along the x axis of a moving pose, as a function of time."""
-
-    def point(time: float) -> np.ndarray:
-        value, arm = path.at(time).value, np.empty(3)
-        mujoco.mju_rotVecQuat(arm, np.array([ahead, 0.0, 0.0]), value[3:])
-        return value[:3] + arm
-
-    return point
+def _carried(path: ip.Reference, way: float) -> Callable[[float], np.ndarray]:
+    """Return the point some way [m] ahead along a moving pose, as a function of time."""
+    return lambda time: _ahead(path.at(time).value, way)
