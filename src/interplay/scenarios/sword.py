@@ -162,19 +162,19 @@ class Sword(base.Scenario):
                 "sword",
                 "pose",
                 home,
-                home[:3] - [0.1, 0.2, 0.15],
-                home[:3] + [0.14, 0.2, 0.15],
+                home[:3] - [0.1, 0.15, 0.12],
+                home[:3] + [0.1, 0.15, 0.12],
                 max_speed=0.5,
                 max_turn=1.0,
-                max_angle=1.1,
+                max_angle=0.9,
                 help="pose of the sword",
             )
         )
 
-        def held(path: ip.Reference) -> list[ip.Objective]:
+        def held(path: ip.Reference, weight: float = 30.0) -> list[ip.Objective]:
             """Move hilt and tip; how the sword turns about its own axis is left to the hands."""
             return [
-                ip.Point(frame, _carried(path, ahead), weight=30.0, stiffness=100.0, max_speed=np.inf)
+                ip.Point(frame, _carried(path, ahead), weight=weight, stiffness=100.0, max_speed=np.inf)
                 for frame, ahead in (("sword", 0.0), ("sword/tip", tip))
             ]
 
@@ -193,7 +193,8 @@ class Sword(base.Scenario):
         phases += [
             move("draw back", at, back, 0.3 * speed),
             move("guard", back, _GUARD, 0.6 * speed),
-            ip.Phase("follow", held(control), interactive=True, timeout=None),
+            # The user may drive the blade where no dodging helps: then it stops before her rather than push her over.
+            ip.Phase("follow", held(control, 6.0), interactive=True, timeout=None),
         ]
         sim.machine = ip.Machine(phases)
 
