@@ -167,3 +167,11 @@ def test_cooperation_emerges_from_a_shared_objective():
     assert sim.terms.xpos[scene.body("table")][2] - start[2] > 0.1
     weights = [sim.solution.site_wrenches[k][2] for k, c in enumerate(sim.contacts) if "grip" in c.first.name]
     assert sum(weights) == pytest.approx(-14.0 * 9.81, rel=0.05) or sum(weights) == pytest.approx(14.0 * 9.81, rel=0.05)
+
+
+def test_a_pose_turns_no_further_than_its_control_allows():
+    control = ip.Control("c", "pose", [0, 0, 0, 1, 0, 0, 0], max_angle=0.5)
+    control.set([0, 0, 0, np.cos(1.0), 0, 0, np.sin(1.0)], 0.0)  # 2 rad about z
+    np.testing.assert_allclose(control.value[3:], [np.cos(0.25), 0, 0, np.sin(0.25)], atol=1e-12)
+    control.set([0, 0, 0, np.cos(0.1), np.sin(0.1), 0, 0], 0.0)
+    np.testing.assert_allclose(control.value[3:], [np.cos(0.1), np.sin(0.1), 0, 0], atol=1e-12)

@@ -95,6 +95,16 @@ class Simulation:
         """Pairs of shapes that avoid each other."""
         return self.controller.collisions
 
+    def perceive(self, model: str, delay: float) -> None:
+        """Let a character perceive the others late by ``delay`` [s] (to the nearest step); 0, as at first: at once.
+
+        She then avoids the others, and does her part of shared objectives, as they were ``delay`` ago: rows and features are
+        those of a view with herself as she is and the others' configuration and velocity of then, over her own DOFs alone.
+        Who else shares an objective keeps his part as it is; whom she avoids does not answer for her. Contacts, dynamics and
+        the distances that are recorded are those of the present. A thing she holds is one of the others.
+        """
+        self.controller.perception.set(model, delay)
+
     def add_control(self, control: Control) -> Control:
         """Declare a live control."""
         if control.name in self.controls:

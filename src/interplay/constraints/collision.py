@@ -7,7 +7,7 @@ lies along a face, the closest corner changes from step to step, and with one ro
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import mujoco
 import numba
@@ -111,6 +111,29 @@ class PairRows(NamedTuple):
         return float(self.distance[self.witness].min(initial=np.inf))
 
 
+class Avoidance(Protocol):
+    """What finds the rows of pairs of shapes at a state."""
+
+    pairs: list[Pair]
+    groups: list[tuple[int, int]]
+    group: np.ndarray
+    dofs: list[np.ndarray]
+
+    def update(
+        self, terms: Kinematics, dt: float, active: ActivePairs, contacts: tuple
+    ) -> tuple[PairRows, ActivePairs]:
+        """Return the rows of this state and the pairs that stay active."""
+        ...
+
+    def closest(self, terms: Kinematics, dt: float, rows: PairRows, contacts: tuple) -> float:
+        """Return the smallest distance [m] of a pair at this state; infinite if none is near."""
+        ...
+
+    def jacobian(self, terms: Kinematics, rows: PairRows, starts: np.ndarray, out: np.ndarray) -> None:
+        """Write the rows' Jacobians."""
+        ...
+
+
 class CollisionRows:
     """Finds the pairs of a state that matter and their rows. Broad phase, then MuJoCo's witness points, then one kernel."""
 
@@ -120,6 +143,8 @@ class CollisionRows:
         self.pairs = pairs
         ids = np.array([p[:6] for p in pairs], np.int64).reshape(-1, 6)
         self._geoms, self._bodies, trees = (np.ascontiguousarray(ids[:, k : k + 2]) for k in (0, 2, 4))
+        self._answering = np.where(trees >= 0, self._bodies, 0)
+        """The bodies whose DOFs answer; one without a tree counts as fixed, whatever moves it."""
         self._zone = np.array([(p.influence, p.security) for p in pairs]).reshape(-1, 2)
         self._reach = _RELEASE * self._zone[:, 0]
         self._geom_body = m.geom_bodyid.astype(np.int64)
@@ -158,6 +183,10 @@ class CollisionRows:
         if not len(near):
             return PairRows.none(), ActivePairs.none()
         return self._measure(terms, dt, active, near, self._margin[: len(near)])
+
+    def closest(self, terms: Kinematics, dt: float, rows: PairRows, contacts: tuple) -> float:
+        """Return the smallest distance [m] among the rows of this state."""
+        return rows.closest
 
     def near(self, terms: Kinematics, dt: float) -> np.ndarray:
         """Return the pairs that the broad phase leaves: near each other, or soon at their speed."""
@@ -260,7 +289,7 @@ class CollisionRows:
                 terms.root,
                 terms.chain_start,
                 terms.chain_dofs,
-                self._bodies,
+                self._answering,
                 rows.pair,
                 rows.points,
                 rows.u,

@@ -12,7 +12,7 @@ import mujoco
 import numba
 import numpy as np
 
-from interplay.constraints.collision import CollisionRows, PairRows
+from interplay.constraints.collision import Avoidance, PairRows
 from interplay.constraints.contact import Contact, ContactRows
 from interplay.constraints.limits import JointLimits
 from interplay.control.cost import Cost
@@ -38,7 +38,7 @@ class Structures:
         contacts: Sequence[Contact],
         rows: ContactRows,
         cost: Cost,
-        collisions: CollisionRows,
+        collisions: Avoidance,
         slots: np.ndarray,
     ) -> Structure:
         """Return the structure of these contacts, objectives and collision slots: one known already, or a new one."""
@@ -61,7 +61,7 @@ class Assembly:
         structures: Structures,
         contacts: Sequence[Contact],
         objectives: Sequence[Objective],
-        collisions: CollisionRows,
+        collisions: Avoidance,
         slots: np.ndarray,
         torque: np.ndarray,
     ):

@@ -10,11 +10,12 @@ import mujoco
 import numba
 import numpy as np
 
-from interplay.constraints.collision import ActivePairs, CollisionRows, PairRows
+from interplay.constraints.collision import ActivePairs, PairRows
 from interplay.constraints.collision_set import CollisionSet
 from interplay.constraints.contact import Contact
 from interplay.constraints.limits import JointLimits
 from interplay.control.assembly import Assembly, Structures
+from interplay.control.perception import Perception
 from interplay.control.rehearsal import rehearse
 from interplay.control.state import (
     ACCELERATION_QUANTUM,
@@ -67,8 +68,9 @@ class IntegratedController:
         """Collision rows set aside for each pair of trees."""
         self._assembly: Assembly | None = None
         self._demanded: Demands | None = None
-        self._pairs = CollisionRows(self.terms, self.collisions.pairs)
-        self._pairs_version = self.collisions.version
+        self.perception = Perception(scene, self.dt)
+        self._pairs = self.perception.pairs(self.terms, self.collisions.pairs)
+        self._pairs_version = (self.collisions.version, self.perception.version)
         self._lower, self._upper = np.zeros(scene.model.nv), np.zeros(scene.model.nv)
 
     def initial_state(self) -> State:
@@ -100,11 +102,11 @@ class IntegratedController:
         """Return the solution at a state. An infeasible program is relaxed in a fixed order; what gave way is named."""
         self.at(state)
         begin = clock.perf_counter()
-        qp, assembly, memory, pairs = self._program(state)
+        qp, assembly, memory, closest = self._program(state)
         assembled = clock.perf_counter()
         found, conflicts, fallback = self._solve_or_relax(qp, assembly, state)
         timing = Timing(self._model_seconds, assembled - begin, clock.perf_counter() - assembled)
-        return self._solution(found, assembly, state, memory, conflicts, fallback, timing, pairs.closest)
+        return self._solution(found, assembly, state, memory, conflicts, fallback, timing, closest)
 
     def problem(self, state: State) -> QP:
         """Return a copy of the program of a state, for other solvers and for study."""
@@ -134,18 +136,22 @@ class IntegratedController:
 
     # -- parts of a step -----------------------------------------------------------------------------------------------
 
-    def _program(self, state: State) -> tuple[QP, Assembly, Memory, PairRows]:
+    def _program(self, state: State) -> tuple[QP, Assembly, Memory, float]:
+        """Return the program of a state, its assembly, the memory of the next one, and the smallest distance of a pair."""
         terms = self.at(state)
-        if self._pairs_version != self.collisions.version:
-            self._pairs = CollisionRows(terms, self.collisions.pairs)
-            self._pairs_version, self._assembly = self.collisions.version, None
+        version = (self.collisions.version, self.perception.version)
+        if self._pairs_version != version:
+            self._pairs = self.perception.pairs(terms, self.collisions.pairs)
+            self._pairs_version, self._assembly = version, None
+        self.perception.look(state)
         limits = state.memory.limits.copy()
         self.limits.bounds(state.qpos, state.qvel, self.dt, limits, self._lower, self._upper)
         demands = self.demands()
         rows, active = self._pairs.update(terms, self.dt, state.memory.pairs, demands.contacts)
         assembly = self._assembly_for(demands, rows)
         qp = assembly.fill(terms, state.time, self.dt, state.applied, (self._lower, self._upper), rows)
-        return qp, assembly, Memory(limits, active), rows
+        closest = self._pairs.closest(terms, self.dt, rows, demands.contacts)
+        return qp, assembly, Memory(limits, active, self.perception.remember(state)), closest
 
     def _assembly_for(self, demands: Demands, rows: PairRows) -> Assembly:
         """Return the assembly of the present demands: the last one, unless they have changed or more pairs came near."""
@@ -156,7 +162,10 @@ class IntegratedController:
             for objective in demands.objectives:
                 objective.attach(self.scene)
             slots = np.array([self._slots.get(trees, 0) for trees in self._pairs.groups], np.int64)
-            present = Assembly(self.terms, self._structures, *demands, self._pairs, slots, self.limits.torque)
+            objectives = self.perception.objectives(self.terms, demands.objectives)
+            present = Assembly(
+                self.terms, self._structures, demands.contacts, objectives, self._pairs, slots, self.limits.torque
+            )
             self._assembly, self._demanded = present, demands
         return present
 

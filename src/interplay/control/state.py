@@ -30,25 +30,32 @@ _FASTEST = 1e4
 """No body moves faster than this [m/s, rad/s]."""
 
 
+Past = tuple[tuple[np.ndarray, np.ndarray], ...]
+"""Configurations and velocities of the last steps, the latest last."""
+
+
 class Memory(NamedTuple):
-    """What the dampers keep from step to step: ξ of each joint limit (2, joints), and of each pair of shapes inside its zone."""
+    """What is kept from step to step: ξ of each joint limit (2, joints) and pair of shapes in its zone; the past still to be seen."""
 
     limits: np.ndarray
     pairs: ActivePairs
+    past: Past = ()
 
     def checkpoint(self) -> dict[str, Any]:
         """Return the memory as plain numbers."""
-        return {"limits": self.limits.tolist(), "pairs": self.pairs.checkpoint()}
+        past = [[qpos.tolist(), qvel.tolist()] for qpos, qvel in self.past]
+        return {"limits": self.limits.tolist(), "pairs": self.pairs.checkpoint(), "past": past}
 
     @classmethod
     def restore(cls, data: dict[str, Any]) -> Memory:
         """Return the memory written by ``checkpoint``."""
-        return cls(np.array(data["limits"], float).reshape(2, -1), ActivePairs.restore(data["pairs"]))
+        past = tuple((np.array(qpos, float), np.array(qvel, float)) for qpos, qvel in data.get("past", ()))
+        return cls(np.array(data["limits"], float).reshape(2, -1), ActivePairs.restore(data["pairs"]), past)
 
 
 @dataclass(frozen=True)
 class State:
-    """One moment: time [s], configuration (nq,), velocity (nv,), generalized forces of user pushes (nv,), damper memory."""
+    """One moment: time [s], configuration (nq,), velocity (nv,), generalized forces of user pushes (nv,), memory."""
 
     time: float
     qpos: np.ndarray

@@ -12,7 +12,7 @@ from collections.abc import Hashable, Sequence
 import numba
 import numpy as np
 
-from interplay.constraints.collision import CollisionRows
+from interplay.constraints.collision import Avoidance
 from interplay.constraints.contact import Contact, ContactRows
 from interplay.constraints.limits import JointLimits
 from interplay.control.cost import Cost
@@ -29,7 +29,7 @@ class Structure:
         limits: JointLimits,
         rows: ContactRows,
         cost: Cost,
-        collisions: CollisionRows,
+        collisions: Avoidance,
         slots: np.ndarray,
     ):
         """Lay out variables and rows; ``slots`` says how many collision rows are set aside for each group of pairs."""
@@ -130,7 +130,7 @@ class Structure:
         return pattern.freeze((self.residual_rows.stop, self.n))
 
     def _inequalities(
-        self, rows: ContactRows, facets: np.ndarray, collisions: CollisionRows, mass: _Entries, forces: _Entries
+        self, rows: ContactRows, facets: np.ndarray, collisions: Avoidance, mass: _Entries, forces: _Entries
     ) -> tuple:
         pattern = Pattern()
         self._motion_rows(pattern, self.torque_dofs, mass, forces)
@@ -151,7 +151,7 @@ _FACETS = {"grasp": 0, "point": 4}
 """Facets of a contact's cone; a patch has 16."""
 
 
-def structure_key(contacts: Sequence[Contact], cost: Cost, collisions: CollisionRows, slots: np.ndarray) -> Hashable:
+def structure_key(contacts: Sequence[Contact], cost: Cost, collisions: Avoidance, slots: np.ndarray) -> Hashable:
     """Return what a structure depends on within one scene."""
     touching = tuple((c.first.body, c.second.body, c.kind, c.min_force > 0) for c in contacts)
     return touching, cost.key, tuple(collisions.groups), slots.tobytes()

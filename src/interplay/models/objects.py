@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import mujoco
 
 from interplay.errors import number, vector
-from interplay.models.base import Model, grip, new_spec, patch, solid
+from interplay.models.base import SITE_GROUP, Model, grip, new_spec, patch, solid
 
 _BOX, _CYLINDER, _SPHERE, _CAPSULE = (
     mujoco.mjtGeom.mjGEOM_BOX,
@@ -165,7 +165,7 @@ class Litter(Model):
 
 
 class Sword(Model):
-    """A two-handed sword along x: three blade shapes for avoidance, grips ``upper_grip`` and ``lower_grip``."""
+    """A two-handed sword along x: three blade shapes for avoidance, grips ``upper_grip`` and ``lower_grip``, point ``tip``."""
 
     def __init__(self, length: float = 1.1, mass: float = 1.6):
         """Take the overall length [m] and mass [kg]."""
@@ -200,6 +200,9 @@ class Sword(Model):
                 pos=(hilt / 2 + 0.02 + (k + 0.5) * third, 0, 0),
                 quat=_ALONG_X,
             )
+        body.add_site(
+            name="tip", type=_SPHERE, pos=[hilt / 2 + 0.02 + blade, 0, 0], size=[0.005, 0, 0], group=SITE_GROUP
+        )
         grip(body, "upper_grip", (0.075, 0, 0), (1, 0, 0), 0.05, 0.015)
         grip(body, "lower_grip", (-0.075, 0, 0), (1, 0, 0), 0.05, 0.015)
         return spec

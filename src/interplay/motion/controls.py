@@ -24,7 +24,7 @@ class Control:
 
     Setting it starts a quintic from the reference's present value, velocity and acceleration to the new value, long
     enough to stay below ``max_speed`` [unit/s] (``max_turn`` [rad/s] for the orientation of a pose): input may jump, the
-    reference never does. ``low`` and ``high`` bound its position, ``tilt`` [rad] how far a pose may turn from the first one.
+    reference never does. ``low`` and ``high`` bound its position, ``max_angle`` [rad] how far a pose may turn from the first one.
     """
 
     full: ClassVar[bool] = True
@@ -39,7 +39,7 @@ class Control:
         *,
         max_speed: float = 0.5,
         max_turn: float = 1.0,
-        tilt: float = np.pi,
+        max_angle: float = math.inf,
         unit: str = "m",
         help: str = "",
     ):
@@ -48,13 +48,15 @@ class Control:
         self.size = pick("kind of control", kind, KINDS)
         self.max_speed = number(f"max_speed of {name}", max_speed, 1e-6, 1e6)
         self.max_turn = number(f"max_turn of {name}", max_turn, 1e-6, 1e6)
-        self._tilt, self._home = number(f"tilt of {name}", tilt, 0.0, 3.2), None
         bounded = min(self.size, 3)
         self.low = np.full(bounded, -np.inf) if low is None else vector(f"low of {name}", low, bounded)
         self.high = np.full(bounded, np.inf) if high is None else vector(f"high of {name}", high, bounded)
         if (self.low > self.high).any():
             raise InputError(f"control {name!r}: expected low ≤ high, got {self.low.tolist()} and {self.high.tolist()}")
+        self.max_angle = math.inf if max_angle == math.inf else number(f"max_angle of {name}", max_angle, 0, math.pi)
+        self._home: np.ndarray | None = None
         self.value = self._clamp(value)
+        self._home = self.value[3:].copy()
         self._begin, self._seconds = -math.inf, 1.0
         self._coefficients = np.zeros((6, self._dim))
 
@@ -67,11 +69,11 @@ class Control:
         given[: len(self.low)] = np.clip(given[: len(self.low)], self.low, self.high)
         if self.kind == "pose":
             given[3:] = quaternion(f"control {self.name!r}", given[3:])
-            self._home = given[3:] if self._home is None else self._home
-            turn = turn_from(self._home, rotation(given[3:]))
-            angle = float(np.linalg.norm(turn))
-            if angle > self._tilt:
-                given[3:] = turned(turn * (self._tilt / angle), self._home)
+            if self._home is not None:
+                turn = turn_from(self._home, rotation(given[3:]))
+                angle = float(np.linalg.norm(turn))
+                if angle > self.max_angle:
+                    given[3:] = turned(turn * (self.max_angle / angle), self._home)
         return given
 
     def set(self, value: Any, time: float) -> None:

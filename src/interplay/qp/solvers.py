@@ -39,6 +39,10 @@ class Piqp:
             solver = self._solver
             solver.update(qp.P, qp.c, qp.A, qp.b, qp.G, qp.h_l, qp.h_u, qp.x_l, qp.x_u)
         status = solver.solve()
+        if status == piqp.PIQP_MAX_ITER_REACHED:  # costs of very different size: its steps need refining
+            solver.settings.iterative_refinement_always_enabled = True
+            status = solver.solve()
+            solver.settings.iterative_refinement_always_enabled = False
         info = solver.result.info
         x = np.array(solver.result.x)
         solved = status == piqp.PIQP_SOLVED and bool(np.isfinite(x).all())

@@ -81,7 +81,7 @@ class Box(base.Scenario):
                 home[:3] + [0.08, 0.25, 0.25],
                 max_speed=0.25,
                 max_turn=0.5,
-                tilt=0.6,
+                max_angle=0.6,
                 help="pose of the box",
             )
         )
