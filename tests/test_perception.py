@@ -80,7 +80,7 @@ def test_rows_are_those_of_her_view():
         gradient = u @ (jac[0] - jac[1])
         assert_allclose(rows.rate[n], gradient @ d.qvel, atol=1e-6)
         slot = int(np.flatnonzero(assembly.slot_pair == rows.pair[n])[0])
-        row = qp.G[assembly.collision_rows.start + slot].toarray().ravel()
+        row = qp.G[assembly.structure.collision_rows.start + slot].toarray().ravel()
         assert_allclose(row[hers], gradient[hers], atol=1e-6)
         assert not row[ball].any()
 
