@@ -83,6 +83,9 @@ def run(
         Path | None, typer.Option(help="CSV with timed values of live controls: time, control, values …")
     ] = None,
     world: Annotated[str, typer.Option(help="World that moves the scene: direct.")] = "direct",
+    controller: Annotated[
+        str, typer.Option(help="One program over all (integrated), or one per character, in sequence (independent).")
+    ] = "integrated",
     resume: Annotated[bool, typer.Option("--resume", help="Continue the recording in --out.")] = False,
 ) -> None:
     """Run a scenario headless. Exit code 0: finished or cut short by --seconds; 1: failed; 2: bad input."""
@@ -105,6 +108,7 @@ def run(
             character=character,
             targets=targets,
             world=world,
+            controller=controller,
             resume=resume,
             progress=show,
         )

@@ -164,10 +164,10 @@ class IntegratedController:
             found = self.solver.solve(qp)
             if found.solved:
                 return found, (), False
-        relaxed = relax(qp, _relaxable(assembly), solvers.make_solver("piqp"))
+        relaxed = relax(qp, relaxable(assembly), solvers.make_solver("piqp"))
         if relaxed is None:
             return self._let_go(qp, assembly, state)
-        return relaxed.solution, _name(relaxed.slack, assembly, self.terms), True
+        return relaxed.solution, name_conflicts(relaxed.slack, assembly, self.terms), True
 
     def _refuse_nan(self, qp: QP, assembly: Assembly, state: State) -> None:
         """Raise when the program holds a number that is not finite (or a bound that is NaN), and name the objective if it is one."""
@@ -187,7 +187,7 @@ class IntegratedController:
         slip = qp.A[assembly.slip_rows] @ x - qp.b[assembly.slip_rows]
         gave = [("A", assembly.slip_rows.start + k, float(s)) for k, s in enumerate(slip)]
         found = QPSolution(x, True, "let go", 0, float("nan"), float("nan"), float("nan"), 0.0)
-        return found, (Conflict("solver", "no solution", 0.0, ""), *_name(gave, assembly, terms)), True
+        return found, (Conflict("solver", "no solution", 0.0, ""), *name_conflicts(gave, assembly, terms)), True
 
     def _solution(
         self,
@@ -255,7 +255,7 @@ def _refuse_stiff(m: mujoco.MjModel, dt: float) -> None:
             )
 
 
-def _relaxable(assembly: Assembly) -> dict[str, list[tuple[str, int]]]:
+def relaxable(assembly: Assembly) -> dict[str, list[tuple[str, int]]]:
     """Return the rows of each kind that may give way."""
     kinds: dict[str, list[tuple[str, int]]] = {"force": [], "collision": [], "limit": [], "torque": [], "slip": []}
     kinds["torque"] = [("G", index) for index in range(*assembly.torque_rows.indices(len(assembly.h_l)))]
@@ -269,7 +269,7 @@ def _relaxable(assembly: Assembly) -> dict[str, list[tuple[str, int]]]:
     return kinds
 
 
-def _name(slack: list[tuple[str, int, float]], assembly: Assembly, terms: Kinematics) -> tuple[Conflict, ...]:
+def name_conflicts(slack: list[tuple[str, int, float]], assembly: Assembly, terms: Kinematics) -> tuple[Conflict, ...]:
     """Return the named conflicts; the six rows of a contact are one."""
     worst: dict[tuple[str, str, str], float] = {}
     m = terms.model

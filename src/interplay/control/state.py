@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import os
 import tempfile
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import mujoco
@@ -31,19 +33,25 @@ _FASTEST = 1e4
 
 
 class Memory(NamedTuple):
-    """What the dampers keep from step to step: ξ of each joint limit (2, joints), and of each pair of shapes inside its zone."""
+    """What is kept from step to step: ξ of each joint limit (2, joints), and of each pair of shapes inside its zone.
+
+    ``felt`` are the wrenches of the contacts by name, where a controller goes by them.
+    """
 
     limits: np.ndarray
     pairs: ActivePairs
+    felt: Mapping[str, np.ndarray] = MappingProxyType({})
 
     def checkpoint(self) -> dict[str, Any]:
         """Return the memory as plain numbers."""
-        return {"limits": self.limits.tolist(), "pairs": self.pairs.checkpoint()}
+        felt = {name: wrench.tolist() for name, wrench in self.felt.items()}
+        return {"limits": self.limits.tolist(), "pairs": self.pairs.checkpoint(), "felt": felt}
 
     @classmethod
     def restore(cls, data: dict[str, Any]) -> Memory:
         """Return the memory written by ``checkpoint``."""
-        return cls(np.array(data["limits"], float).reshape(2, -1), ActivePairs.restore(data["pairs"]))
+        felt = {name: np.array(wrench, float) for name, wrench in data.get("felt", {}).items()}
+        return cls(np.array(data["limits"], float).reshape(2, -1), ActivePairs.restore(data["pairs"]), felt)
 
 
 @dataclass(frozen=True)

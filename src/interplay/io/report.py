@@ -26,6 +26,7 @@ def make_report(recording: Recording, finished: bool, failure: str | None) -> di
         "scenario": header["scenario"],
         "parameters": header["parameters"],
         "character": header.get("character") and Path(header["character"]).name,
+        "controller": header.get("controller", "integrated"),
         "dt": header["dt"],
         "steps": recording.steps,
         "sim_seconds": round(recording.steps * header["dt"], 6),
@@ -45,10 +46,12 @@ def _conflicts(recording: Recording) -> list[dict[str, Any]]:
     """Return what gave way: its kind and name, on how many steps, and by how much at worst."""
     found: dict[tuple[str, str], dict[str, Any]] = {}
     for _, conflicts in recording.conflicts:
-        for kind, name, amount, unit in conflicts or [("solver", "no residual conflict", 0.0, "")]:
+        conflicts = conflicts or [("solver", "no residual conflict", 0.0, "")]
+        for kind, name, amount, unit in conflicts:
             entry = found.setdefault((kind, name), {"kind": kind, "name": name, "steps": 0, "worst": 0.0, "unit": unit})
-            entry["steps"] += 1
             entry["worst"] = max(entry["worst"], amount)
+        for key in {(kind, name) for kind, name, _, _ in conflicts}:  # a contact may slip and turn on the same step
+            found[key]["steps"] += 1
     return list(found.values())
 
 

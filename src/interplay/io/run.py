@@ -33,6 +33,7 @@ def run(
     character: str | Path | None = None,
     targets: str | Path | None = None,
     world: str = "direct",
+    controller: str = "integrated",
     resume: bool = False,
     progress: Progress | None = None,
 ) -> dict[str, Any]:
@@ -43,7 +44,7 @@ def run(
         out: the folder.
         seconds: simulate exactly so long; without it until the scenario finishes.
         dt: control step [s]; by default the scenario's own.
-        solver, seed, world: see :class:`interplay.Simulation`.
+        solver, seed, world, controller: see :class:`interplay.Simulation`.
         parameters: values of the scenario's parameters.
         character: sidecar of a body that plays instead of the scenario's own.
         targets: CSV file with timed values of live controls.
@@ -63,10 +64,11 @@ def run(
             )
         parameters, dt = header["parameters"], header["dt"]
         seed, solver, world = header["seed"], header["solver"], header["world"]
+        controller = header.get("controller", controller)
         targets = targets or header["targets"]
         character = header["character"]
     chosen = scenario(name)(parameters, Character(character) if character is not None else None)
-    sim = chosen.simulation(dt, solver, seed, world)
+    sim = chosen.simulation(dt, solver, seed, world, controller)
     if targets is not None:
         sim.targets = read_targets(targets, sim.controls)
     last_target = sim.targets[-1].time if sim.targets else 0.0
@@ -92,6 +94,7 @@ def run(
         "seed": seed,
         "solver": solver,
         "world": world,
+        "controller": controller,
         "character": str(Path(character).resolve()) if character is not None else None,
         "targets": str(Path(targets).resolve()) if targets is not None else None,
         "table_phase": chosen.table_phase,

@@ -1,0 +1,209 @@
+"""Independent programs: one QP per character, solved one after the other, and what physics makes of their torques.
+
+This is what vaillant2017 argues against (sections 1 and 3.6, Appendix B), on the same scenes, so that the two can be compared.
+
+**The programs.** A program is the integrated one with everything fixed that is not its own. Its own are its tree's q̈ and the
+wrenches of its contacts with the environment; it keeps the equations, limits and cones of these, its no-slip rows and its
+collision rows, and its share of every objective. Of the others it knows what has been fed to it: their accelerations if
+they were solved earlier in this step (trees come in the order in which they were placed), else that they keep their velocity;
+and of each contact with them the wrench that it last felt, or that an objective asks for, as a given force. A subsystem without
+motors has nothing to decide: it has no program, and nobody is told where it should go.
+
+**The physics.** The torques found this way are applied, within the limits of their motors. Accelerations and all contact wrenches
+then follow from the coupled equation of motion (12) by Gauss' principle: of the wrenches in their cones those are found with
+which the contacts depart least, in the metric of the contacts' own inertia, from not slipping (18), (20). So a contact holds exactly
+as long as its cone or grip allows it, opens without pulling, and slides against friction. Bodies that the programs could not
+keep apart pass through each other (the certificate says how far); a joint driven beyond its stop ends the run.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from interplay.constraints.contact import Contact
+from interplay.control.assembly import Assembly
+from interplay.control.integrated import IntegratedController, name_conflicts, relaxable
+from interplay.control.state import Conflict, Solution, State, dump_state
+from interplay.errors import StateError
+from interplay.qp.problem import QP, QPSolution
+from interplay.qp.relaxation import THRESHOLD, relax
+from interplay.qp.solvers import Piqp
+
+COMPLIANCE = 1e-8
+"""How much a contact yields [m/s² per N, rad/s² per N·m]: decides the forces that rigid bodies leave undecided."""
+
+STOP = 0.1
+"""How far beyond its range [rad or m] a joint may be: its stop would have acted before, and is not modelled."""
+
+
+class Part(NamedTuple):
+    """Some variables of a program with the rows that concern them, and where these ('x', 'A', 'G') stand in the whole one."""
+
+    qp: QP
+    rows: dict[str, np.ndarray]
+
+
+def part(qp: QP, x: np.ndarray, own: np.ndarray) -> Part:
+    """Return the program of some variables; the others are fixed at their values in ``x``."""
+    given = x.copy()
+    given[own] = 0.0
+    rows, parts = {"x": own}, {}
+    for block, matrix in (("A", qp.A), ("G", qp.G)):
+        columns = matrix[:, own]
+        rows[block] = np.unique(columns.indices)
+        parts[block] = sparse.csc_matrix(columns[rows[block]]), (matrix @ given)[rows[block]]
+    (A, known), (G, pressing) = parts["A"], parts["G"]
+    a, g = rows["A"], rows["G"]
+    low, high = qp.h_l[g] - pressing, qp.h_u[g] - pressing
+    P = sparse.csc_matrix(qp.P[own][:, own])  # no cost couples a tree's variables with others'
+    return Part(QP(P, qp.c[own], A, qp.b[a] - known, G, low, high, qp.x_l[own], qp.x_u[own], None), rows)
+
+
+class IndependentController(IntegratedController):
+    """Programs of single characters in sequence; it lays out the integrated program and solves parts of it."""
+
+    def _solve_or_relax(
+        self, qp: QP, assembly: Assembly, state: State
+    ) -> tuple[QPSolution, tuple[Conflict, ...], bool]:
+        self._refuse_nan(qp, assembly, state)
+        self._refuse_broken(state)
+        tau, conflicts = self._torques(qp, assembly, state)
+        found, slipped = self._respond(qp, assembly, state, tau)
+        conflicts = (*conflicts, *name_conflicts(slipped, assembly, self.terms))
+        return found, conflicts, bool(conflicts)
+
+    def _solution(self, found, assembly, state, memory, conflicts, fallback, timing, closest) -> Solution:
+        """Return the solution; the wrenches are what the programs of the next step have felt."""
+        solution = super()._solution(found, assembly, state, memory, conflicts, fallback, timing, closest)
+        felt = {_key(c): w for c, w in zip(assembly.contacts, solution.wrenches, strict=True)}
+        return replace(solution, memory=solution.memory._replace(felt=felt))
+
+    def _refuse_broken(self, state: State) -> None:
+        """Raise when a joint is beyond its stop: someone has fallen."""
+        q, limits, m = state.qpos[self.limits.adr], self.limits, self.scene.model
+        beyond = np.maximum(limits.low - q, q - limits.high)
+        if beyond.max(initial=0.0) > STOP:
+            worst = int(beyond.argmax())
+            joint = m.joint(int(m.dof_jntid[limits.dof[worst]])).name
+            message = f"at t = {state.time:.4f} s, {joint!r} is {beyond[worst]:.2f} beyond its stop: the motion is lost"
+            raise StateError(message, dump_state(state))
+
+    # -- the programs --------------------------------------------------------------------------------------------------
+
+    def _torques(self, qp: QP, assembly: Assembly, state: State) -> tuple[np.ndarray, tuple[Conflict, ...]]:
+        """Return the torques (nv,) that the programs find, one after the other, and what they had to give up."""
+        terms, nv, rows = self.terms, assembly.nv, assembly.rows
+        driven, limit = ~np.isnan(self.limits.torque), self.limits.torque
+        x, conflicts = np.zeros(assembly.n), []
+        x[nv : nv + rows.size] = self._expected(qp, assembly, state)
+        tau = np.zeros(nv)
+        for tree in np.unique(terms.model.dof_treeid[driven]):
+            mine = self._own(qp, assembly, int(tree))
+            found, gave_way = self._solve_part(part(qp, x, mine), assembly)
+            conflicts += name_conflicts(gave_way, assembly, terms)
+            if found is None:  # nothing is known to be better than to let go
+                conflicts.append(Conflict("solver", f"no solution for {self._name(int(tree))}", 0.0, ""))
+                continue
+            x[mine] = found
+            _, _, contact = rows.forces(terms, x[nv : nv + rows.size], assembly.jacobian)
+            needed = terms.mass_times(x[:nv]) + terms.qfrc_bias - terms.qfrc_passive - state.applied - contact
+            dofs = terms.tree_dofs(int(tree))
+            dofs = dofs[driven[dofs]]
+            tau[dofs] = np.clip(needed[dofs], -limit[dofs], limit[dofs])
+        return tau, tuple(conflicts)
+
+    def _expected(self, qp: QP, assembly: Assembly, state: State) -> np.ndarray:
+        """Return the wrenches that programs take as given: felt in the last step, drawn to what objectives ask for.
+
+        That is the minimum of ½ r ‖w − felt‖² + ½ v ‖w − wished‖², r the cost of the contact's force and v the objective's
+        weight: the program's own terms on a wrench are ½ (r + v) ‖w‖² − v wished·w.
+        """
+        nv, rows = assembly.nv, assembly.rows
+        felt = np.zeros(rows.size)
+        for k, contact in enumerate(assembly.contacts):
+            wrench = state.memory.felt.get(_key(contact), np.zeros(6))
+            felt[rows.start[k] : rows.start[k + 1]] = wrench[: contact.dim]
+        unknowns = slice(nv, nv + rows.size)
+        return (rows.cost * felt - qp.c[unknowns]) / qp.P.diagonal()[unknowns]
+
+    def _own(self, qp: QP, assembly: Assembly, tree: int) -> np.ndarray:
+        """Return the variables of a tree's program: q̈, wrenches against the environment, residuals of its objectives."""
+        rows, dofs = assembly.rows, self.terms.tree_dofs(tree)
+        own = [dofs]
+        for k, contact in enumerate(assembly.contacts):
+            if {self._tree(contact.first.body), self._tree(contact.second.body)} <= {tree, -1}:
+                own.append(assembly.nv + np.arange(rows.start[k], rows.start[k + 1]))
+        shared = np.diff(qp.A[assembly.residual_rows].tocsc()[:, dofs].tocsr().indptr) > 0
+        return np.concatenate([*own, assembly.nv + rows.size + np.flatnonzero(shared)])
+
+    def _solve_part(self, partial: Part, assembly: Assembly) -> tuple[np.ndarray | None, list[tuple[str, int, float]]]:
+        """Return the solution of a tree's program and the rows of the whole one that gave way in it."""
+        if not (partial.qp.x_l > partial.qp.x_u).any():
+            found = Piqp().solve(partial.qp)
+            if found.solved:
+                return found.x, []
+        places = {block: {int(row): k for k, row in enumerate(rows)} for block, rows in partial.rows.items()}
+        kinds = {
+            kind: [(block, places[block][row]) for block, row in rows if row in places[block]]
+            for kind, rows in relaxable(assembly).items()
+        }
+        relaxed = relax(partial.qp, kinds, Piqp())
+        if relaxed is None:
+            return None, []
+        return relaxed.solution.x, [(block, int(partial.rows[block][k]), s) for block, k, s in relaxed.slack]
+
+    def _tree(self, body: int) -> int:
+        """Return the tree of a body, −1 if it is fixed."""
+        return int(self.scene.model.body_treeid[body])
+
+    def _name(self, tree: int) -> str:
+        m = self.scene.model
+        return m.body(int(m.tree_bodyadr[tree])).name.split("/")[0]
+
+    # -- the physics ---------------------------------------------------------------------------------------------------
+
+    def _respond(
+        self, qp: QP, assembly: Assembly, state: State, tau: np.ndarray
+    ) -> tuple[QPSolution, list[tuple[str, int, float]]]:
+        """Return what the coupled system does under given torques, and the no-slip rows that did not hold.
+
+        min over w of ½ wᵀ(J M⁻¹Jᵀ + R) w + wᵀ(J a − r) within cones and grips: a the acceleration without contacts, J q̈ = r
+        the no-slip rows, R = ``COMPLIANCE``.
+        """
+        terms, nv, slip = self.terms, assembly.nv, assembly.slip_rows
+        size, J, r = assembly.rows.size, qp.A[slip, :nv].toarray(), qp.b[slip]
+        force = terms.qfrc_passive + state.applied - terms.qfrc_bias + tau
+        solved = np.linalg.solve(terms.full_mass(), np.column_stack([force, J.T]))
+        free, yielding = solved[:, 0], solved[:, 1:]
+        cones = slice(assembly.torque_rows.stop, assembly.collision_rows.start)
+        low, high = qp.x_l[nv : nv + size].copy(), qp.x_u[nv : nv + size]
+        low[assembly.pressed - nv] = -np.inf  # a wished minimum force is no law
+        inertia = J @ yielding + COMPLIANCE * np.eye(size)
+        found = Piqp().solve(
+            QP(
+                sparse.csc_matrix(np.triu(inertia)),
+                J @ free - r,
+                sparse.csc_matrix((0, size)),
+                np.zeros(0),
+                sparse.csc_matrix(qp.G[cones, nv : nv + size]),
+                qp.h_l[cones],
+                qp.h_u[cones],
+                low,
+                high,
+                None,
+            )
+        )
+        w = found.x if found.solved else np.zeros(size)
+        qacc = free + yielding @ w
+        gap = J @ qacc - r + COMPLIANCE * w  # zero wherever no cone or grip is at its bound
+        slipped = [("A", slip.start + k, float(s)) for k, s in enumerate(gap) if abs(s) > THRESHOLD]
+        rest = np.zeros(assembly.n - nv - size)
+        return found._replace(x=np.concatenate([qacc, w, rest]), solved=True), slipped
+
+
+def _key(contact: Contact) -> str:
+    return " – ".join(contact.label)

@@ -1,0 +1,97 @@
+"""One program per character instead of one over all: what it decides, and what physics makes of it."""
+
+import json
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+import interplay as ip
+from interplay.io.recording import Recording
+from interplay.io.run import run
+from interplay.scenarios import scenario
+
+
+def standing(controller, **options):
+    scene = ip.Scene().add(ip.Humanoid(), "alice")
+    sim = ip.Simulation(scene, controller=controller, **options)
+    for side in ("left", "right"):
+        sim.contacts.add(f"alice/{side}_sole", ip.GROUND)
+    sim.objectives += [ip.Posture("alice"), ip.Com("alice")]
+    return sim
+
+
+def test_alone_both_controllers_are_one():
+    """A character that touches nobody has the same program; its torques lead to the accelerations it planned."""
+    one, other = standing("integrated"), standing("independent")
+    for sim in (one, other):
+        sim.push("alice/chest", (15, 10, 0), 0.1)
+    for _ in range(40):
+        a, b = one.step(), other.step()
+        assert not b.fallback
+        assert_allclose(b.tau, a.tau, atol=0.02)
+    assert_allclose(other.state.qpos, one.state.qpos, atol=1e-5)
+
+
+def test_torques_are_applied_whatever_follows():
+    """A load that the program knows nothing of: the cart is not told to push, and both slide down the slope together."""
+    chosen = scenario("push_two_bodies")({"slope": 0.2})
+    sim = chosen.simulation(controller="independent")
+    for _ in range(40):
+        solution = sim.step()
+    m, g = 50.0, 9.81 * np.sin(0.2)
+    thrust = float(solution.tau[0])
+    assert abs(thrust) <= 120.0
+    assert_allclose(solution.qacc, thrust / m - g, atol=1e-3)  # Newton's law for both as one
+    assert sim.state.qpos[1] < 0.0  # the integrated program pushes the load up: see test_scenarios
+
+
+def test_contacts_give_way_as_friction_demands():
+    """Without motors worth the name a character sinks: soles press, never pull, within their cones."""
+    sim = ip.Simulation(ip.Scene().add(ip.Humanoid(), "alice"), controller="independent")
+    for side in ("left", "right"):
+        sim.contacts.add(f"alice/{side}_sole", ip.GROUND)
+    sim.controller.limits.torque[:] *= 0.02
+    for _ in range(30):
+        solution = sim.step()
+        for contact, wrench in zip(sim.contacts, solution.wrenches, strict=True):
+            assert (contact.cone() @ wrench).min() > -1e-6
+    assert sim.com("alice")[1][2] < -0.05
+
+
+def test_the_box_is_squeezed_but_not_lifted():
+    """Pressing is the hands' own business; the box's weight and its goal are nobody's: the table keeps carrying it."""
+    sim = scenario("box")().simulation(0.02, controller="independent")
+    while sim.time < 4.0:
+        sim.step()
+    assert sim.machine.phase.name == "take the weight"
+    assert sim.force("alice/left_palm")[2] > 30.0
+    assert_allclose(sim.force("box/bottom")[2], 4.0 * 9.81, rtol=0.02)
+
+
+def test_a_run_can_be_resumed(tmp_path):
+    """What the hands last felt travels in the state."""
+    run("ring", tmp_path / "a", controller="independent", seconds=0.6, dt=0.01, parameters={"n": 2})
+    run("ring", tmp_path / "b", controller="independent", seconds=0.3, dt=0.01, parameters={"n": 2})
+    run("ring", tmp_path / "b", seconds=0.6, resume=True)
+    a, b = (Recording(tmp_path / k) for k in "ab")
+    assert b.header["controller"] == "independent"
+    assert_allclose(b["qpos"], a["qpos"], atol=1e-9)
+
+
+def test_a_fall_ends_the_run_as_failed(tmp_path):
+    """The first in line takes all of their common balance on itself; up to the fall the record is exact."""
+    report = run("ring", tmp_path, controller="independent", dt=0.02, parameters={"n": 2})
+    assert not report["finished"]
+    assert "stop" in report["failure"]
+    certificate = report["certificate"]
+    assert certificate["eom_residual"] < 1e-9
+    assert certificate["third_law_residual"] < 1e-9
+    assert certificate["friction_violation"] < 1e-6
+    assert certificate["torque_ratio"] <= 1.0 + 1e-9
+    assert json.loads((tmp_path / "report.json").read_text())["failure"]
+
+
+def test_unknown_controllers_are_named():
+    with pytest.raises(ip.InputError, match="independent"):
+        standing("independant")
