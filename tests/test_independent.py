@@ -5,8 +5,10 @@ import json
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from PIL import Image
 
 import interplay as ip
+from interplay.io.compare import compare
 from interplay.io.recording import Recording
 from interplay.io.run import run
 from interplay.scenarios import scenario
@@ -90,6 +92,20 @@ def test_a_fall_ends_the_run_as_failed(tmp_path):
     assert certificate["friction_violation"] < 1e-6
     assert certificate["torque_ratio"] <= 1.0 + 1e-9
     assert json.loads((tmp_path / "report.json").read_text())["failure"]
+
+
+def test_compare_judges_both_by_the_same_references(tmp_path):
+    tables = compare("box", tmp_path, dt=0.02, seconds=5.4)
+    result = json.loads((tmp_path / "compare.json").read_text())
+    assert result["runs"].keys() == {"integrated", "independent"}
+    error = result["errors"]["position of box [m]"]
+    assert error["integrated"]["max"] < 0.05
+    assert error["independent"]["max"] > 2 * error["integrated"]["max"]
+    hand = result["errors"]["position of alice/left_palm [m]"]  # her own hands are reached alike
+    assert_allclose(hand["independent"]["rms"], hand["integrated"]["rms"], rtol=0.05)
+    assert len(tables) == 2
+    assert "position of box [m]" in (tmp_path / "compare.md").read_text()
+    assert Image.open(tmp_path / "compare.png").size[0] > 500
 
 
 def test_unknown_controllers_are_named():

@@ -172,6 +172,41 @@ def sidecar(
 
 
 @app.command()
+def compare(
+    name: Annotated[str, typer.Argument(help="Scenario; see [bold]interplay list[/bold].")],
+    out: Annotated[Path, typer.Option(help="Folder for the two runs, tables and figure.")],
+    seconds: Annotated[
+        float | None,
+        typer.Option(help="Simulate exactly so many seconds; otherwise until the integrated run finishes."),
+    ] = None,
+    dt: Annotated[float | None, typer.Option(help="Control step [s]; by default the scenario's own.")] = None,
+    seed: Annotated[int, typer.Option(help="Seed of the random generator.")] = 0,
+    set_: Annotated[
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Parameter of the scenario; may be repeated.")
+    ] = None,
+    targets: Annotated[Path | None, typer.Option(help="CSV with timed values of live controls.")] = None,
+) -> None:
+    """Run a scenario with one program over all and with one per character, and say how well each does what is asked."""
+    from interplay.io.compare import compare as compare_controllers
+
+    with _progress() as bar:
+        task = bar.add_task(name, total=seconds, phase="")
+        tables = compare_controllers(
+            name,
+            out,
+            parameters=parse_settings(set_ or []),
+            targets=targets,
+            seconds=seconds,
+            dt=dt,
+            seed=seed,
+            progress=lambda controller, now: bar.update(task, completed=now, phase=controller),
+        )
+    for table in tables:
+        console.print(table, markup=False)
+    console.print(f"written to [bold]{out}[/bold]: compare.json, compare.md, compare.png")
+
+
+@app.command()
 def bench(
     names: Annotated[
         list[str] | None,
@@ -198,7 +233,7 @@ def bench(
         chosen = solver or list(solvers.SOLVERS)
         tables = measure(names or None, out, steps=steps, problems=problems, solvers=chosen, progress=show)
     for table in tables:
-        console.print(table)
+        console.print(table, markup=False)
     console.print(f"written to [bold]{out}[/bold]: bench.json, bench.md, bench.png")
 
 
