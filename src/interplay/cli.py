@@ -213,7 +213,9 @@ def bench(
         typer.Argument(help="Scenarios, NAME or NAME:key=value,…; by default all, and rings of growing size."),
     ] = None,
     out: Annotated[Path, typer.Option(help="Folder for tables and figures.")] = Path("out/bench"),
-    steps: Annotated[int, typer.Option(help="Timed steps of each.")] = 2000,
+    steps: Annotated[
+        int | None, typer.Option(help="Timed steps of each; by default its whole script, all phases.")
+    ] = None,
     problems: Annotated[
         int, typer.Option(help="Problems, over all, on which the default solver is checked against PIQP at 1e-9.")
     ] = 1000,
@@ -234,7 +236,7 @@ def bench(
         tables = measure(names or None, out, steps=steps, problems=problems, solvers=chosen, progress=show)
     for table in tables:
         console.print(table, markup=False)
-    console.print(f"written to [bold]{out}[/bold]: bench.json, bench.md, bench.png")
+    console.print(f"written to [bold]{out}[/bold]: bench.md, bench.json and figures")
 
 
 def summary(report: dict[str, Any]) -> None:

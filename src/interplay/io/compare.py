@@ -1,4 +1,4 @@
-"""One integrated program beside independent ones, on the same scenario: who does what was asked?
+"""One integrated program beside independent ones, on the same scenario: how well each does what is asked.
 
 Both are judged by the same references: what the phases of the integrated run ask at each moment, whatever phase the other
 run has reached by then. So a run that is left behind is as far off as it is.

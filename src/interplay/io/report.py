@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +38,7 @@ def make_report(recording: Recording, finished: bool, failure: str | None) -> di
         "relaxed": {f"{c['kind']}: {c['name']}": c["steps"] for c in conflicts},
         "conflicts": conflicts,
         "timing": timing,
-        "size": _size(recording),
+        "size": table_size(recording.sizes, header.get("table_phase"), header.get("table_pairs")),
         "certificate": certify(recording),
     }
 
@@ -55,12 +56,11 @@ def _conflicts(recording: Recording) -> list[dict[str, Any]]:
     return list(found.values())
 
 
-def _size(recording: Recording) -> dict[str, int]:
-    """Return the size at the scenario's declared phase, with its declared pairs; otherwise at the largest one."""
-    phase, pairs = recording.header.get("table_phase"), recording.header.get("table_pairs")
-    if phase not in recording.sizes:
-        return max(recording.sizes.values(), key=lambda size: size["vars"])
-    size = dict(recording.sizes[phase])
+def table_size(sizes: Mapping[str, dict[str, int]], phase: str | None, pairs: int | None) -> dict[str, int]:
+    """Return the size at a scenario's declared phase, with its declared pairs; otherwise at the largest one."""
+    if phase is None or phase not in sizes:
+        return max(sizes.values(), key=lambda size: size["vars"])
+    size = dict(sizes[phase])
     if pairs is not None:
         size["paper_ineq"] += pairs - size["collision_pairs"]
         size["collision_pairs"] = pairs

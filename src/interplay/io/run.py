@@ -104,8 +104,8 @@ def run(
     sim.observers.append(recorder)
     failure = _loop(sim, chosen, seconds, last_target, progress)
     recorder.close()
-    finished = failure is None and _finished(sim, chosen, last_target)
-    report = make_report(Recording(out), finished, failure)
+    done = failure is None and finished(sim, chosen, last_target)
+    report = make_report(Recording(out), done, failure)
     write_report(report, out / "report.json")
     chosen.figures(out)
     return report
@@ -116,7 +116,8 @@ def _all_parameters(name: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
     return json.loads(scenario(name)(parameters).p.model_dump_json())
 
 
-def _finished(sim: Simulation, chosen: Scenario, last_target: float) -> bool:
+def finished(sim: Simulation, chosen: Scenario, last_target: float = 0.0) -> bool:
+    """Return whether a scenario has come to its end: its phases are over, or its interactive one was held long enough."""
     machine = sim.machine
     if machine is None or machine.phase is None:
         return False
@@ -136,7 +137,7 @@ def _loop(
             if seconds is not None:
                 if sim.time >= seconds - sim.dt / 2:
                     return None
-            elif _finished(sim, chosen, last_target):
+            elif finished(sim, chosen, last_target):
                 return None
             elif sim.time >= chosen.timeout + last_target:
                 return f"not finished after {chosen.timeout + last_target:g} s"
