@@ -3,17 +3,15 @@
 This is what vaillant2017 argues against (sections 1 and 3.6, Appendix B), on the same scenes, so that the two can be compared.
 
 **The programs.** A program is the integrated one with everything fixed that is not its own. Its own are its tree's q̈ and the
-wrenches of its contacts with the environment; it keeps the equations, limits and cones of these, its no-slip rows and its
-collision rows, and its share of every objective. Of the others it knows what has been fed to it: their accelerations if
-they were solved earlier in this step (trees come in the order in which they were placed), else that they keep their velocity;
-and of each contact with them the wrench that it last felt, or that an objective asks for, as a given force. A subsystem without
-motors has nothing to decide: it has no program, and nobody is told where it should go.
+wrenches of its contacts with the environment; it keeps the equations, limits and cones of these, its collision rows, its no-slip
+rows, and its share of every objective. Of the others it is fed what is known: the accelerations of those solved earlier in this
+step (trees come in the order in which they were placed); those still to come are taken to come to rest. The wrench of a contact
+with another is a given force: what was last felt there, or what an objective asks for. A subsystem without motors has nothing to
+decide: it has no program, and nobody is told where it should go.
 
-**The physics.** The torques found this way are applied, within the limits of their motors. Accelerations and all contact wrenches
-then follow from the coupled equation of motion (12) by Gauss' principle: of the wrenches in their cones those are found with
-which the contacts depart least, in the metric of the contacts' own inertia, from not slipping (18), (20). So a contact holds exactly
-as long as its cone or grip allows it, opens without pulling, and slides against friction. Bodies that the programs could not
-keep apart pass through each other (the certificate says how far); a joint driven beyond its stop ends the run.
+**The physics.** The torques found this way are applied, within the limits of their motors; accelerations and all contact wrenches
+then follow from the coupled equation of motion (12) and Coulomb's law (``response``). Bodies that the programs could not keep apart
+pass through each other (the certificate says how far); a joint driven beyond its stop ends the run.
 """
 
 from __future__ import annotations
@@ -27,14 +25,18 @@ from scipy import sparse
 from interplay.constraints.contact import Contact
 from interplay.control.assembly import Assembly
 from interplay.control.integrated import IntegratedController, name_conflicts, relaxable
+from interplay.control.response import respond
 from interplay.control.state import Conflict, Solution, State, dump_state
 from interplay.errors import StateError
 from interplay.qp.problem import QP, QPSolution
-from interplay.qp.relaxation import THRESHOLD, relax
+from interplay.qp.relaxation import relax
 from interplay.qp.solvers import Piqp
 
-COMPLIANCE = 1e-8
-"""How much a contact yields [m/s² per N, rad/s² per N·m]: decides the forces that rigid bodies leave undecided."""
+SLIPPING = 1e-2
+"""Acceleration [m/s², rad/s²] from which a contact counts as one that gave way."""
+
+RESTING = 0.1
+"""Seconds within which others are taken to come to rest, as long as nothing better is known."""
 
 STOP = 0.1
 """How far beyond its range [rad or m] a joint may be: its stop would have acted before, and is not modelled."""
@@ -72,9 +74,14 @@ class IndependentController(IntegratedController):
         self._refuse_nan(qp, assembly, state)
         self._refuse_broken(state)
         tau, conflicts = self._torques(qp, assembly, state)
-        found, slipped = self._respond(qp, assembly, state, tau)
-        conflicts = (*conflicts, *name_conflicts(slipped, assembly, self.terms))
-        return found, conflicts, bool(conflicts)
+        terms, slip = self.terms, assembly.slip_rows
+        force = tau + terms.qfrc_passive + state.applied - terms.qfrc_bias
+        found = respond(terms, assembly.rows, qp.A[slip, : assembly.nv].toarray(), force, self.dt)
+        slipped = [("A", slip.start + k, float(s)) for k, s in enumerate(found.slip) if abs(s) > SLIPPING]
+        conflicts = (*conflicts, *name_conflicts(slipped, assembly, terms))
+        x = np.concatenate([found.qacc, found.wrench, np.zeros(len(assembly.cost.residual_rate))])
+        nan = float("nan")
+        return QPSolution(x, True, found.status, found.iterations, nan, nan, nan, 0.0), conflicts, bool(conflicts)
 
     def _solution(self, found, assembly, state, memory, conflicts, fallback, timing, closest) -> Solution:
         """Return the solution; the wrenches are what the programs of the next step have felt."""
@@ -99,19 +106,20 @@ class IndependentController(IntegratedController):
         terms, nv, rows = self.terms, assembly.nv, assembly.rows
         driven, limit = ~np.isnan(self.limits.torque), self.limits.torque
         x, conflicts = np.zeros(assembly.n), []
+        x[:nv] = -terms.qvel / RESTING
         x[nv : nv + rows.size] = self._expected(qp, assembly, state)
         tau = np.zeros(nv)
-        for tree in np.unique(terms.model.dof_treeid[driven]):
-            mine = self._own(qp, assembly, int(tree))
+        for tree in map(int, np.unique(terms.model.dof_treeid[driven])):
+            mine = self._own(qp, assembly, tree)
             found, gave_way = self._solve_part(part(qp, x, mine), assembly)
             conflicts += name_conflicts(gave_way, assembly, terms)
             if found is None:  # nothing is known to be better than to let go
-                conflicts.append(Conflict("solver", f"no solution for {self._name(int(tree))}", 0.0, ""))
+                conflicts.append(Conflict("solver", f"no solution for {self._name(tree)}", 0.0, ""))
                 continue
             x[mine] = found
             _, _, contact = rows.forces(terms, x[nv : nv + rows.size], assembly.jacobian)
             needed = terms.mass_times(x[:nv]) + terms.qfrc_bias - terms.qfrc_passive - state.applied - contact
-            dofs = terms.tree_dofs(int(tree))
+            dofs = terms.tree_dofs(tree)
             dofs = dofs[driven[dofs]]
             tau[dofs] = np.clip(needed[dofs], -limit[dofs], limit[dofs])
         return tau, tuple(conflicts)
@@ -163,46 +171,6 @@ class IndependentController(IntegratedController):
     def _name(self, tree: int) -> str:
         m = self.scene.model
         return m.body(int(m.tree_bodyadr[tree])).name.split("/")[0]
-
-    # -- the physics ---------------------------------------------------------------------------------------------------
-
-    def _respond(
-        self, qp: QP, assembly: Assembly, state: State, tau: np.ndarray
-    ) -> tuple[QPSolution, list[tuple[str, int, float]]]:
-        """Return what the coupled system does under given torques, and the no-slip rows that did not hold.
-
-        min over w of ½ wᵀ(J M⁻¹Jᵀ + R) w + wᵀ(J a − r) within cones and grips: a the acceleration without contacts, J q̈ = r
-        the no-slip rows, R = ``COMPLIANCE``.
-        """
-        terms, nv, slip = self.terms, assembly.nv, assembly.slip_rows
-        size, J, r = assembly.rows.size, qp.A[slip, :nv].toarray(), qp.b[slip]
-        force = terms.qfrc_passive + state.applied - terms.qfrc_bias + tau
-        solved = np.linalg.solve(terms.full_mass(), np.column_stack([force, J.T]))
-        free, yielding = solved[:, 0], solved[:, 1:]
-        cones = slice(assembly.torque_rows.stop, assembly.collision_rows.start)
-        low, high = qp.x_l[nv : nv + size].copy(), qp.x_u[nv : nv + size]
-        low[assembly.pressed - nv] = -np.inf  # a wished minimum force is no law
-        inertia = J @ yielding + COMPLIANCE * np.eye(size)
-        found = Piqp().solve(
-            QP(
-                sparse.csc_matrix(np.triu(inertia)),
-                J @ free - r,
-                sparse.csc_matrix((0, size)),
-                np.zeros(0),
-                sparse.csc_matrix(qp.G[cones, nv : nv + size]),
-                qp.h_l[cones],
-                qp.h_u[cones],
-                low,
-                high,
-                None,
-            )
-        )
-        w = found.x if found.solved else np.zeros(size)
-        qacc = free + yielding @ w
-        gap = J @ qacc - r + COMPLIANCE * w  # zero wherever no cone or grip is at its bound
-        slipped = [("A", slip.start + k, float(s)) for k, s in enumerate(gap) if abs(s) > THRESHOLD]
-        rest = np.zeros(assembly.n - nv - size)
-        return found._replace(x=np.concatenate([qacc, w, rest]), solved=True), slipped
 
 
 def _key(contact: Contact) -> str:
