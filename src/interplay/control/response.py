@@ -45,28 +45,27 @@ class Response(NamedTuple):
 def respond(terms: Kinematics, rows: ContactRows, J: np.ndarray, force: np.ndarray, dt: float) -> Response:
     """Return what follows from generalized forces (nv,); J (rows.size, nv) are the contacts' Jacobians in contact axes."""
     spread = [_corners(c) for c in rows.contacts]
-    T = linalg.block_diag(*spread) if spread else np.zeros((0, 0))
+    T = np.asarray(linalg.block_diag(*spread)) if spread else np.zeros((0, 0))
     r, still = _hold(terms, rows, J, dt)
-    solved = np.linalg.solve(terms.full_mass(), np.column_stack([force, J.T @ T]))
+    solved: np.ndarray = np.linalg.solve(terms.full_mass(), np.column_stack([force, J.T @ T]))
     free, yielding = solved[:, 0], solved[:, 1:]
     H, b = T.T @ J @ yielding, T.T @ (J @ free - r)
     cones, low, high, normals = _laws(rows, [t.shape[1] for t in spread])
-    P = sparse.csc_matrix(np.triu(H + COMPLIANCE * np.eye(len(b))))
+    program = QP(
+        sparse.csc_matrix(np.triu(H + COMPLIANCE * np.eye(len(b)))),
+        b,
+        sparse.csc_matrix((0, len(b))),
+        np.zeros(0),
+        sparse.csc_matrix(cones),
+        np.zeros(len(cones)),
+        np.full(len(cones), np.inf),
+        low,
+        high,
+        None,
+    )
     f, offset, status, iterations = np.zeros(len(b)), np.zeros(len(b)), "no contact", 0
     for _ in range(_REPEATS if len(b) else 0):
-        program = QP(
-            P,
-            b + offset,
-            sparse.csc_matrix((0, len(b))),
-            np.zeros(0),
-            cones,
-            np.zeros(cones.shape[0]),
-            np.full(cones.shape[0], np.inf),
-            low,
-            high,
-            None,
-        )
-        found = Piqp().solve(program)
+        found = Piqp().solve(program._replace(c=b + offset))
         iterations, status = iterations + found.iterations, found.status
         if not found.solved:
             break
@@ -113,9 +112,7 @@ def _hold(terms: Kinematics, rows: ContactRows, J: np.ndarray, dt: float) -> tup
     return out[0], out[1]
 
 
-def _laws(
-    rows: ContactRows, sizes: list[int]
-) -> tuple[sparse.csc_matrix, np.ndarray, np.ndarray, list[tuple[int, float]]]:
+def _laws(rows: ContactRows, sizes: list[int]) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[tuple[int, float]]]:
     """Return friction pyramids, bounds of grips (nothing where a contact is lost), and each normal force with its friction."""
     total, at = sum(sizes), 0
     low, high = np.full(total, -np.inf), np.full(total, np.inf)
@@ -134,5 +131,5 @@ def _laws(
         if np.linalg.norm(drift[:3]) > reach:
             low[part] = high[part] = 0.0
         at += size
-    cones = linalg.block_diag(*blocks) if blocks else np.zeros((0, total))
-    return sparse.csc_matrix(cones.reshape(-1, total)), low, high, normals
+    cones = np.asarray(linalg.block_diag(*blocks)) if blocks else np.zeros((0, total))
+    return cones.reshape(-1, total), low, high, normals
