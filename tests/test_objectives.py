@@ -188,7 +188,7 @@ def test_fades_and_feed_forward():
         assert_allclose(path.at(t).velocity, (after - before) / (2 * h), atol=1e-6)
         assert_allclose(path.at(t).acceleration, (after - 2 * now + before) / h**2, atol=1e-3)
     objective = ip.Com("alice")
-    objective.fades = ((1.0, 9.0),)
+    objective.fades = ((1.0, 0.4, 9.0, 0.4),)
     assert objective.level(9.2) < 1
     assert objective.level(10.0) == 0.0
     assert objective.level(0.9) == 0.0

@@ -10,8 +10,11 @@ from interplay.models.loader import Character
 from interplay.models.mechanisms import Door, Lever, Slider, Valve
 from interplay.models.objects import Ball, Barbell, Box, Litter, Sword, Table
 from interplay.motion import blocks, conditions
-from interplay.motion.controls import Control
+from interplay.motion.controls import Control, Target
+from interplay.motion.footsteps import Gait
 from interplay.motion.machine import Machine, Phase
+from interplay.motion.walk import Walk, Walker
+from interplay.objectives.balance import Balance
 from interplay.objectives.base import Feature, Objective
 from interplay.objectives.com import Com
 from interplay.objectives.custom import Custom
@@ -35,6 +38,7 @@ __version__ = "0.2.0"
 __all__ = [
     "GROUND",
     "AngularMomentum",
+    "Balance",
     "Ball",
     "Barbell",
     "Beam",
@@ -49,6 +53,7 @@ __all__ = [
     "Door",
     "Feature",
     "Frame",
+    "Gait",
     "Gaze",
     "Humanoid",
     "InputError",
@@ -84,7 +89,10 @@ __all__ = [
     "StateError",
     "Sword",
     "Table",
+    "Target",
     "Valve",
+    "Walk",
+    "Walker",
     "Wall",
     "blocks",
     "conditions",

@@ -85,6 +85,7 @@ class Simulation:
         self.inputs: list[Target] = []
         """What live controls were set to since the last block of a recording, in the form of a targets file."""
         self._pushes: list[Push] = []
+        self._weighed: list[tuple[str, Control]] = []
         self._forces: dict[str, np.ndarray] | None = {}
         self._touching: tuple[Contact, ...] = ()
 
@@ -152,11 +153,22 @@ class Simulation:
         mass = number(f"mass of {body!r}", mass, 1e-4, 1e5, "kg")
         if m.body_treeid[index] < 0 or m.body_mass[index] <= 0:
             raise InputError(f"set_mass: {body!r} is fixed or has no mass of its own")
+        if mass == m.body_mass[index]:
+            return
         m.body_inertia[index] *= mass / m.body_mass[index]
         m.body_mass[index] = mass
         mujoco.mj_setConst(m, mujoco.MjData(m))
         self.controller.refresh()
         self.mass_changes += 1
+
+    def weigh(self, body: str, control: Control) -> None:
+        """Let a body's mass [kg] follow a live control from now on."""
+        if control.kind != "scalar" or control.low[0] <= 0:
+            raise InputError(
+                f"weigh {body!r}: expected a scalar control with a lower bound above 0 kg, got {control.name!r}"
+            )
+        self._weighed.append((body, control))
+        self.set_mass(body, float(control.at(self.time).value[0]))
 
     # -- state ---------------------------------------------------------------------------------------------------------
 
@@ -252,6 +264,8 @@ class Simulation:
         while self.targets and self.targets[0].time <= self.time + 1e-9:
             target = self.targets.pop(0)
             self.set_control(target.control, target.value)
+        for body, control in self._weighed:
+            self.set_mass(body, float(control.at(self.time).value[0]))
         if self.machine is not None:
             self.machine.update(self)
         if self._pushes:

@@ -65,6 +65,11 @@ class Contact:
         """
         return -np.ones(3) if self.kind == "grasp" else np.array([-1.0, 1.0, 1.0])
 
+    @property
+    def released_at(self) -> float:
+        """When its force has faded out [s]; infinite as long as it is not released."""
+        return self.release_at + self.fade_out
+
     def cone(self) -> np.ndarray:
         """Return the facets E, E w ≥ 0, of the wrenches that friction allows; a grasp has none."""
         if self.kind == "grasp":

@@ -46,6 +46,8 @@ class Painter:
         mujoco.mj_camlight(self._model, self._data)
         view = mujoco.MjvCamera()
         view.lookat[:] = camera.lookat
+        if camera.follow is not None:
+            view.lookat[:2] += self._data.xpos[self._model.body(camera.follow).id][:2]
         view.distance, view.azimuth, view.elevation = camera.distance, camera.azimuth, camera.elevation
         self._renderer.update_scene(self._data, view, self._option)
         return self._renderer.render().copy()

@@ -112,54 +112,55 @@ class Barbell(Model):
 
 
 class Litter(Model):
-    """A seat on two poles along x, for two carriers: grips ``front_left_grip`` … ``rear_right_grip``, patches ``seat``, ``footrest``."""
+    """A seat with a back on two poles along x, for two carriers, on four legs.
 
-    def __init__(self, length: float = 2.4, width: float = 0.56, mass: float = 12.0, footrest_depth: float = 0.42):
-        """Take the poles' length and distance [m], the mass [kg], and how far the footrest lies below the seat [m]."""
+    Grips ``front_left_grip`` … ``rear_right_grip``; patches ``seat``, ``footrest`` and, between the feet of its legs,
+    ``underside``.
+    """
+
+    def __init__(
+        self,
+        length: float = 2.9,
+        width: float = 0.56,
+        mass: float = 14.0,
+        footrest_depth: float = 0.42,
+        legs: float = 0.56,
+    ):
+        """Take the poles' length and distance [m], the mass [kg], how far the footrest lies below the seat and how long the legs are [m]."""
         super().__init__()
         self.length, self.width = number("Litter length", length, 1, 6, "m"), number("Litter width", width, 0.3, 2, "m")
         self.mass, self.drop = (
             number("Litter mass", mass, 0.5, 500, "kg"),
             number("Litter footrest_depth", footrest_depth, 0.1, 1, "m"),
         )
+        self.legs = number("Litter legs", legs, self.drop + 0.02, 2, "m")
 
     @property
     def placement_height(self) -> float:
-        """Height of the poles when the footrest stands on the ground."""
-        return self.drop + 0.02
+        """Height of the poles when the legs stand on the ground."""
+        return self.legs
 
     def build(self) -> mujoco.MjSpec:
         """Return the specification."""
         spec, body = new_spec("litter")
-        m, half, y = self.mass, self.length / 2, self.width / 2
+        m, half, y, back, front = self.mass, self.length / 2, self.width / 2, -0.24, 0.56
         for side, sign in (("left", 1), ("right", -1)):
-            solid(
-                body,
-                _CAPSULE,
-                [0.02, half],
-                name=f"{side}_pole",
-                rgba=WOOD,
-                mass=0.2 * m,
-                pos=(0, sign * y, 0),
-                quat=_ALONG_X,
-            )
+            pole = (0, sign * y, 0)
+            solid(body, _CAPSULE, [0.02, half], name=f"{side}_pole", rgba=WOOD, mass=0.2 * m, pos=pole, quat=_ALONG_X)
             for end, along in (("front", 1), ("rear", -1)):
                 grip(body, f"{end}_{side}_grip", (along * (half - 0.12), sign * y, 0), (1, 0, 0), 0.07, 0.02)
-        solid(body, _BOX, [0.22, y, 0.015], name="seat_board", rgba=WOOD, mass=0.35 * m)
-        solid(body, _BOX, [0.16, y, 0.01], name="foot_board", rgba=WOOD, mass=0.15 * m, pos=(0.42, 0, -self.drop))
-        for side, sign in (("left", 1), ("right", -1)):
-            solid(
-                body,
-                _BOX,
-                [0.015, 0.015, self.drop / 2],
-                name=f"{side}_strut",
-                rgba=WOOD,
-                mass=0.05 * m,
-                pos=(0.27, sign * (y - 0.02), -self.drop / 2),
-            )
+            for end, x in (("front", front), ("rear", back)):
+                leg = (x, sign * y, -self.legs / 2)
+                solid(
+                    body, _BOX, [0.02, 0.02, self.legs / 2], name=f"{end}_{side}_leg", rgba=WOOD, mass=0.03 * m, pos=leg
+                )
+        solid(body, _BOX, [0.22, y, 0.015], name="seat_board", rgba=WOOD, mass=0.25 * m)
+        solid(body, _BOX, [0.015, y - 0.04, 0.22], name="backrest", rgba=WOOD, mass=0.1 * m, pos=(back, 0, 0.235))
+        rest = (0.5 * (0.28 + front), 0, -self.drop)
+        solid(body, _BOX, [0.5 * (front - 0.28), y, 0.01], name="foot_board", rgba=WOOD, mass=0.13 * m, pos=rest)
         patch(body, "seat", (0, 0, 0.015), (0, 0, 1), (0.22, y))
-        patch(body, "footrest", (0.42, 0, 0.01 - self.drop), (0, 0, 1), (0.16, y))
-        patch(body, "underside", (0.42, 0, -0.01 - self.drop), (0, 0, -1), (0.16, y))
+        patch(body, "footrest", (rest[0], 0, 0.01 - self.drop), (0, 0, 1), (0.5 * (front - 0.28), y))
+        patch(body, "underside", (0.5 * (front + back), 0, -self.legs), (0, 0, -1), (0.5 * (front - back), y))
         return spec
 
 

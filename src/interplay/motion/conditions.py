@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import mujoco
 import numpy as np
 
-from interplay.scene.surfaces import MAX_GAP
+from interplay.scene.surfaces import MAX_GAP, MAX_TILT
 
 if TYPE_CHECKING:
     from interplay.motion.machine import Condition
@@ -20,13 +20,16 @@ def all_of(*conditions: Condition) -> Condition:
 
 
 def met(first: str, second: str, gap: float = 0.004, speed: float = 0.01) -> Condition:
-    """Two surfaces lie on each other (distance along the normal for patches, of the centres for grips) and hardly move."""
+    """Two surfaces lie on each other (distance along the normal for patches, of the centres for grips), aligned, and hardly move."""
 
     def condition(sim: Simulation) -> bool:
         terms, scene = sim.terms, sim.scene
         a, b = scene.site(first), scene.site(second)
         between = terms.site_xpos[a] - terms.site_xpos[b]
         patch = scene.model.site_type[a] == int(mujoco.mjtGeom.mjGEOM_BOX)
+        cosine = float(terms.site_xmat[a].reshape(3, 3)[:, 2] @ terms.site_xmat[b].reshape(3, 3)[:, 2])
+        if patch and cosine > -np.cos(0.5 * MAX_TILT):
+            return False
         apart = (
             abs(float(between @ terms.site_xmat[b].reshape(3, 3)[:, 2])) if patch else float(np.linalg.norm(between))
         )

@@ -24,7 +24,7 @@ class Control:
 
     Setting it starts a quintic from the reference's present value, velocity and acceleration to the new value, long
     enough to stay below ``max_speed`` [unit/s] (``max_turn`` [rad/s] for the orientation of a pose): input may jump, the
-    reference never does.
+    reference never does. ``low`` and ``high`` bound its position, ``tilt`` [rad] how far a pose may turn from the first one.
     """
 
     def __init__(
@@ -37,6 +37,7 @@ class Control:
         *,
         max_speed: float = 0.5,
         max_turn: float = 1.0,
+        tilt: float = np.pi,
         unit: str = "m",
         help: str = "",
     ):
@@ -45,6 +46,7 @@ class Control:
         self.size = pick("kind of control", kind, KINDS)
         self.max_speed = number(f"max_speed of {name}", max_speed, 1e-6, 1e6)
         self.max_turn = number(f"max_turn of {name}", max_turn, 1e-6, 1e6)
+        self._tilt, self._home = number(f"tilt of {name}", tilt, 0.0, 3.2), None
         bounded = min(self.size, 3)
         self.low = np.full(bounded, -np.inf) if low is None else vector(f"low of {name}", low, bounded)
         self.high = np.full(bounded, np.inf) if high is None else vector(f"high of {name}", high, bounded)
@@ -63,6 +65,11 @@ class Control:
         given[: len(self.low)] = np.clip(given[: len(self.low)], self.low, self.high)
         if self.kind == "pose":
             given[3:] = quaternion(f"control {self.name!r}", given[3:])
+            self._home = given[3:] if self._home is None else self._home
+            turn = turn_from(self._home, rotation(given[3:]))
+            angle = float(np.linalg.norm(turn))
+            if angle > self._tilt:
+                given[3:] = turned(turn * (self._tilt / angle), self._home)
         return given
 
     def set(self, value: Any, time: float) -> None:

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from interplay.constraints.contact import Contact
-from interplay.errors import InputError, unknown_name
+from interplay.errors import InputError, number, unknown_name
 from interplay.objectives.base import FADE, Objective
 
 if TYPE_CHECKING:
     from interplay.simulation import Simulation
 
 Condition = Callable[["Simulation"], bool]
-Objectives = Sequence[Objective] | Callable[["Simulation"], Sequence[Objective]]
+Objectives = Sequence[Objective] | Callable[..., Sequence[Objective]]
 
 
 @dataclass(frozen=True)
@@ -28,8 +28,12 @@ class Phase:
         name: shown to the user and recorded.
         objectives: objectives, or a function of the simulation that makes them on entry (references then start where
             things are).
+        since: name of a phase in which something began that lasts over several phases (a walk); ``objectives`` then gets
+            the :class:`Entry` of that phase as a second argument.
         make: contacts made on entry, as pairs of surfaces, optionally with options: ``(a, b, {"friction": 1.0})``.
-        release: contacts (pairs or single surfaces) whose force fades out in this phase and which end with it.
+        unload: contacts (pairs or single surfaces) whose force begins to fade out on entry; a later phase releases them.
+        release: contacts whose force fades out in this phase, unless it has begun to before, and which end with it.
+        fade: seconds over which contacts take up and give up their load, and the last phase's objectives hand over.
         until: the phase ends when this is true …
         seconds: … but not before this time,
         timeout: and it fails after this one; None: it never does.
@@ -39,8 +43,11 @@ class Phase:
 
     name: str
     objectives: Objectives = ()
+    since: str | None = None
     make: Sequence[Any] = ()
+    unload: Sequence[Any] = ()
     release: Sequence[Any] = ()
+    fade: float = FADE
     until: Condition | None = None
     seconds: float = 0.0
     timeout: float | None = 20.0
@@ -50,7 +57,10 @@ class Phase:
 
 @dataclass
 class Entry:
-    """A phase that was entered: when, in which state, when it was left; enough to enter it again when a run is resumed."""
+    """A phase that was entered: when, in which state, when it was left and how long its objectives then fade.
+
+    That is enough to enter it again when a run is resumed.
+    """
 
     phase: str
     time: float
@@ -58,6 +68,7 @@ class Entry:
     qvel: np.ndarray
     first: bool
     left: float = math.inf
+    fade: float = FADE
     objectives: list[Objective] = field(default_factory=list)
 
     def checkpoint(self) -> dict[str, Any]:
@@ -69,7 +80,22 @@ class Entry:
             "qvel": self.qvel.tolist(),
             "first": self.first,
             "left": None if self.left == math.inf else self.left,
+            "fade": self.fade,
         }
+
+    @classmethod
+    def restore(cls, data: dict[str, Any]) -> Entry:
+        """Return the entry written by ``checkpoint``, without objectives."""
+        left = math.inf if data["left"] is None else data["left"]
+        return cls(
+            data["phase"],
+            data["time"],
+            np.array(data["qpos"]),
+            np.array(data["qvel"]),
+            data["first"],
+            left,
+            data["fade"],
+        )
 
 
 class Machine:
@@ -84,8 +110,12 @@ class Machine:
             raise InputError(f"phase names must differ, got {[p.name for p in phases]}")
         self._order = [p.name for p in phases]
         for phase in phases:
-            if phase.next is not None and phase.next not in self.phases:
-                raise unknown_name(f"phase (after {phase.name!r})", phase.next, self.phases)
+            number(f"fade of phase {phase.name!r}", phase.fade, 1e-3, 10, "s")
+            for name in (phase.next, phase.since):
+                if name is not None and name not in self.phases:
+                    raise unknown_name(f"phase (named by {phase.name!r})", name, self.phases)
+        self._begun: dict[str, Entry | None] = {p.since: None for p in phases if p.since is not None}
+        """Last entries of the phases that others refer to."""
         self.entries: list[Entry] = []
         self.visited: list[str] = []
         self.failure: str | None = None
@@ -110,7 +140,7 @@ class Machine:
         now = sim.time
         if not self.entries:
             self._enter(sim, self._order[0], self._prepare(sim, self.phases[self._order[0]]))
-        over = [e for e in self.entries if now >= e.left + FADE - 1e-9]
+        over = [e for e in self.entries if now >= e.left + e.fade - 1e-9]
         if over:
             self.entries = [e for e in self.entries if e not in over]
             self._share_fades()
@@ -131,8 +161,9 @@ class Machine:
 
     def _over(self, sim: Simulation, phase: Phase) -> bool:
         elapsed = self.elapsed(sim.time)
-        fading = FADE if phase.release else 0.0
-        if elapsed < max(phase.seconds, fading) - 1e-9:
+        if elapsed < phase.seconds - 1e-9:
+            return False
+        if any(sim.time < sim.contacts.find(*_names(pair)).released_at - 1e-9 for pair in phase.release):
             return False
         return not phase.interactive and (phase.until is None or phase.until(sim))
 
@@ -149,7 +180,7 @@ class Machine:
 
     def _prepare(self, sim: Simulation, phase: Phase) -> list[Contact]:
         """Return the contacts a phase makes, not yet in force."""
-        fade = FADE if self.entries else 0.0
+        fade = phase.fade if self.entries else 0.0
         return [
             sim.contacts.prepare(pair[0], pair[1], **{"fade": fade, **(pair[2] if len(pair) > 2 else {})})
             for pair in phase.make
@@ -163,16 +194,22 @@ class Machine:
         phase, now = self.phases[name], sim.time
         for contact in made:
             sim.contacts.accept(contact)
-        for pair in phase.release:
-            sim.contacts.release(*_names(pair), fade=FADE)
+        for pair in (*phase.unload, *phase.release):
+            if sim.contacts.find(*_names(pair)).released_at == math.inf:
+                sim.contacts.release(*_names(pair), fade=phase.fade)
         self.visited.append(name)
         if self.entries:
-            self.entries[-1].left = now
+            self.entries[-1].left, self.entries[-1].fade = now, phase.fade
         self._activate(sim, Entry(name, now, sim.state.qpos.copy(), sim.state.qvel.copy(), first=not self.entries))
 
     def _activate(self, sim: Simulation, entry: Entry) -> None:
         phase = self.phases[entry.phase]
-        entry.objectives = list(phase.objectives(sim) if callable(phase.objectives) else phase.objectives)
+        if phase.name in self._begun:
+            self._begun[phase.name] = entry
+        if callable(phase.objectives):
+            entry.objectives = list(phase.objectives(sim, *([self._begun[phase.since]] if phase.since else ())))
+        else:
+            entry.objectives = list(phase.objectives)
         for objective in entry.objectives:
             objective.attach(sim.scene)
         self.entries.append(entry)
@@ -182,12 +219,15 @@ class Machine:
         """Tell each objective when the phases that own it take it up and let it go."""
         for objective in self.objectives:
             owners = [e for e in self.entries if any(o is objective for o in e.objectives)]
-            objective.fades = tuple((-math.inf if e.first else e.time, e.left) for e in owners)
+            objective.fades = tuple(
+                (-math.inf if e.first else e.time, self.phases[e.phase].fade, e.left, e.fade) for e in owners
+            )
 
     def checkpoint(self) -> dict[str, Any]:
         """Return what restores the machine."""
         return {
             "entries": [e.checkpoint() for e in self.entries],
+            "begun": {name: entry.checkpoint() for name, entry in self._begun.items() if entry},
             "visited": self.visited,
             "done": self.done,
             "failure": self.failure,
@@ -201,11 +241,8 @@ class Machine:
             data["failure"],
             [],
         )
-        for saved in data["entries"]:
-            left = math.inf if saved["left"] is None else saved["left"]
-            entry = Entry(
-                saved["phase"], saved["time"], np.array(saved["qpos"]), np.array(saved["qvel"]), saved["first"], left
-            )
+        self._begun |= {name: Entry.restore(saved) for name, saved in data["begun"].items()}
+        for entry in map(Entry.restore, data["entries"]):
             with sim.at(entry.time, entry.qpos, entry.qvel):
                 self._activate(sim, entry)
 

@@ -13,7 +13,7 @@ from interplay.scene.kinematics import Kinematics
 from interplay.scene.scene import Scene
 
 FADE = 0.4
-"""Seconds over which a phase's objectives hand over to the next one's, and contacts take up or give up their load."""
+"""Seconds over which a phase's objectives hand over to the next one's, and contacts take up or give up their load, by default."""
 
 _ids = itertools.count()
 
@@ -56,8 +56,9 @@ class Objective:
             np.inf if max_speed is None or max_speed == np.inf else number(f"{kind} max_speed", max_speed, 1e-6)
         )
         self.name = name or f"{kind.lower()}{next(_ids)}"
-        self.fades: tuple[tuple[float, float], ...] = ()
-        """Times at which phases that own this objective take it up and let it go; none: always in force."""
+        self.fades: tuple[tuple[float, float, float, float], ...] = ()
+        """For each phase that owns this objective, when it takes it up and over how many seconds, when it lets it go and over
+        how many; none: always in force."""
         self._bound: Scene | None = None
 
     def bind(self, scene: Scene) -> None:
@@ -82,7 +83,10 @@ class Objective:
         """Return the part of the weight in force at a time: phases hand their objectives over smoothly."""
         if not self.fades:
             return 1.0
-        total = sum(smooth((time - rise) / FADE) * (1.0 - smooth((time - fall) / FADE)) for rise, fall in self.fades)
+        total = sum(
+            smooth((time - rise) / rising) * (1.0 - smooth((time - fall) / falling))
+            for rise, rising, fall, falling in self.fades
+        )
         return min(total, 1.0)
 
     def add_to(self, terms: Kinematics, time: float, cost: Any) -> None:

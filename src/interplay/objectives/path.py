@@ -8,7 +8,7 @@ import numpy as np
 
 from interplay.errors import vector
 from interplay.objectives.frame import rotation, turn_from, turned
-from interplay.objectives.reference import Sample
+from interplay.objectives.reference import Sample, arch, minimum_jerk
 
 
 class PosePath:
@@ -22,20 +22,14 @@ class PosePath:
     def at(self, time: float) -> Sample:
         """Return pose, twist and its derivative (world axes)."""
         T = self.seconds
-        s = min(max((time - self.begin) / T, 0.0), 1.0)
-        f, df, ddf = (
-            s**3 * (10 - 15 * s + 6 * s * s),
-            s * s * (30 - 60 * s + 30 * s * s) / T,
-            s * (60 - 180 * s + 120 * s * s) / T**2,
-        )
+        s = (time - self.begin) / T
+        (f, df, ddf), (g, dg, ddg) = minimum_jerk(s), arch(s)
         way = np.concatenate([self.end[:3] - self.start[:3], self._turn])
         value = np.empty(7)
         value[:3] = self.start[:3] + f * way[:3]
         value[3:] = turned(f * self._turn, self.start[3:])
-        velocity, acceleration = df * way, ddf * way
-        # 64 s³(1 − s)³: out and back with zero velocity and acceleration at both ends.
-        r = 1 - s
-        value[:3] += self.arch * 64 * (s * r) ** 3
-        velocity[:3] += self.arch * 192 * (s * r) ** 2 * (r - s) / T
-        acceleration[:3] += self.arch * 384 * s * r * ((r - s) ** 2 - s * r) / T**2
+        value[:3] += g * self.arch
+        velocity, acceleration = df / T * way, ddf / T**2 * way
+        velocity[:3] += dg / T * self.arch
+        acceleration[:3] += ddg / T**2 * self.arch
         return Sample(value, velocity, acceleration)

@@ -39,6 +39,19 @@ class Constant:
         return self._sample
 
 
+def minimum_jerk(s: float) -> tuple[float, float, float]:
+    """Return the minimum-jerk way from 0 to 1 at s in [0, 1] (at rest before and after), with two derivatives by s."""
+    s = min(max(s, 0.0), 1.0)
+    return s**3 * (10 - 15 * s + 6 * s * s), s * s * (30 - 60 * s + 30 * s * s), s * (60 - 180 * s + 120 * s * s)
+
+
+def arch(s: float) -> tuple[float, float, float]:
+    """Return 64 s³(1 − s)³, out to 1 and back, at rest and without acceleration at both ends, with two derivatives by s."""
+    s = min(max(s, 0.0), 1.0)
+    r = 1 - s
+    return 64 * (s * r) ** 3, 192 * (s * r) ** 2 * (r - s), 384 * s * r * ((r - s) ** 2 - s * r)
+
+
 class MinimumJerk:
     """From one value to another along a straight line in minimum-jerk time, at rest before and after."""
 
@@ -49,13 +62,9 @@ class MinimumJerk:
 
     def at(self, time: float) -> Sample:
         """Return the sample at a time."""
-        T, s = self.seconds, min(max((time - self.begin) / self.seconds, 0.0), 1.0)
-        way = self.end - self.start
-        return Sample(
-            self.start + s**3 * (10 - 15 * s + 6 * s * s) * way,
-            s * s * (30 - 60 * s + 30 * s * s) / T * way,
-            s * (60 - 180 * s + 120 * s * s) / T**2 * way,
-        )
+        T, way = self.seconds, self.end - self.start
+        f, df, ddf = minimum_jerk((time - self.begin) / T)
+        return Sample(self.start + f * way, df / T * way, ddf / T**2 * way)
 
 
 class Part:
@@ -67,8 +76,8 @@ class Part:
 
     def at(self, time: float) -> Sample:
         """Return the components at a time."""
-        x, v, a = self._whole.at(time)
-        return Sample(x[self._value], np.asarray(v)[self._rate], np.asarray(a)[self._rate])
+        x, *rates = self._whole.at(time)
+        return Sample(x[self._value], *(r[self._rate] if isinstance(r, np.ndarray) else r for r in rates))
 
 
 class Path:

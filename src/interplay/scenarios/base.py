@@ -13,6 +13,7 @@ from interplay.errors import InputError, unknown_name
 from interplay.models.base import Model
 from interplay.models.humanoid import Humanoid
 from interplay.motion.controls import Control
+from interplay.objectives.balance import Balance
 from interplay.objectives.base import Objective
 from interplay.objectives.com import Com
 from interplay.objectives.gaze import Gaze
@@ -36,12 +37,16 @@ class Parameters(pydantic.BaseModel):
 
 
 class Camera(pydantic.BaseModel):
-    """Where a picture is taken from: point looked at [m], distance [m], azimuth and elevation [deg]."""
+    """Where a picture is taken from: point looked at [m], distance [m], azimuth and elevation [deg].
+
+    With the name of a body to ``follow``, x and y of the point are counted from that body.
+    """
 
     lookat: tuple[float, float, float] = (0.0, 0.0, 0.9)
     distance: float = 3.0
     azimuth: float = 135.0
     elevation: float = -12.0
+    follow: str | None = None
 
 
 class Scenario:
@@ -158,7 +163,11 @@ def at_work(sim: Simulation, model: str, watched: str) -> Objectives:
     else:  # of other bodies we do not know where the eyes look from, and whether the trunk bends as ours does
         sim.objectives += [Orientation(body, weight=5.0) for body in parts(sim, model, "chest")]
     centre = support_centre(sim, soles)
-    return lambda sim: [Com(model, reference=centre, axes="xy", weight=60.0), Com(model, axes="z", weight=2.0)]
+    return lambda sim: [
+        Com(model, reference=centre, axes="xy", weight=60.0),
+        Com(model, axes="z", weight=2.0),
+        Balance(model, on=soles, terms=sim.terms),
+    ]
 
 
 def drive(

@@ -81,6 +81,7 @@ class Box(base.Scenario):
                 home[:3] + [0.08, 0.25, 0.25],
                 max_speed=0.25,
                 max_turn=0.5,
+                tilt=0.6,
                 help="pose of the box",
             )
         )
@@ -91,6 +92,7 @@ class Box(base.Scenario):
             return [
                 ip.Com("alice", "box", reference=centre, axes="xy", weight=100.0),
                 ip.Com("alice", axes="z", weight=0.5),
+                ip.Balance("alice", "box", on=("alice/left_sole", "alice/right_sole"), terms=sim.terms),
             ]
 
         def alone(sim: ip.Simulation) -> Sequence[ip.Objective]:

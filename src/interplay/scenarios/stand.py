@@ -54,7 +54,7 @@ class Stand(base.Scenario):
             sim.objectives += [ip.LineBalance("alice", *soles)]
             axes, size = "yz", 0.5 * size
         else:
-            sim.objectives += [ip.AngularMomentum("alice")]
+            sim.objectives += [ip.AngularMomentum("alice"), ip.Balance("alice", on=soles, terms=sim.terms)]
             sim.objectives += [ip.Orientation(body, weight=5.0) for body in base.parts(sim, "alice", "chest")]
             sim.objectives += [ip.Orientation(body, weight=1.0) for body in base.parts(sim, "alice", "head")]
         chosen = ["xyz".index(a) for a in axes]

@@ -110,7 +110,9 @@ def _planar(a: Surface, X_a: tuple, b: Surface, X_b: tuple) -> ContactFrame:
     x = X_small[1][:, 0] - z * (X_small[1][:, 0] @ z)
     x /= np.linalg.norm(x)
     axes = np.column_stack([x, np.cross(z, x), z])
-    gap = float(z @ (X_a[0] - X_b[0]))
+    # How far the smaller one lies before the plane of the larger one, which may be centred far away (the ground).
+    before = X_large[1][:, 2]
+    gap = float(before @ (X_small[0] - X_large[0]))
     if abs(gap) > MAX_GAP:
         raise ContactError(
             f"patches {a.name!r} and {b.name!r} are {gap * 100:+.1f} cm apart, expected at most {MAX_GAP * 100:.0f} cm"
@@ -124,8 +126,7 @@ def _planar(a: Surface, X_a: tuple, b: Surface, X_b: tuple) -> ContactFrame:
     if rectangle is None:
         raise ContactError(f"patches {a.name!r} and {b.name!r} do not overlap")
     centre, half = rectangle
-    middle = 0.5 * (axes[:, 2] @ (X_large[0] - X_small[0])) * axes[:, 2]
-    return ContactFrame("planar", X_small[0] + axes[:, :2] @ centre + middle, axes, half)
+    return ContactFrame("planar", X_small[0] + axes[:, :2] @ centre - 0.5 * gap * before, axes, half)
 
 
 def _largest_rectangle(small: np.ndarray, large: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:

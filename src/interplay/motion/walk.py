@@ -1,0 +1,374 @@
+"""Walking: phases, contacts and objectives of one or several characters that walk, alone or carrying something together."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple
+
+import mujoco
+import numpy as np
+
+from interplay.errors import InputError, number
+from interplay.motion.conditions import all_of, met, unloaded
+from interplay.motion.footsteps import SIDES, Footprint, Gait, Swing, footsteps, heading, other_side, standing
+from interplay.motion.machine import Entry, Phase
+from interplay.motion.preview import GRID, Track, preview
+from interplay.objectives.base import FADE, Objective
+from interplay.objectives.com import Com
+from interplay.objectives.frame import quaternion_of, turned
+from interplay.objectives.joint import JointAngle
+from interplay.objectives.pose import Orientation, Point
+from interplay.objectives.reference import Part, Reference, Sample
+from interplay.scene.scene import GROUND
+
+if TYPE_CHECKING:
+    from interplay.simulation import Simulation
+
+_EPS = 1e-6
+_OWN_SHARE = 0.1
+"""Weight of a walker's own balance beside that of the group it belongs to."""
+
+Extra = Callable[["Simulation", "Walk"], Sequence[Objective]]
+"""Further objectives of a walk, made when it begins."""
+
+
+@dataclass
+class Clock:
+    """The time of a walk: it stands still while a phase waits for a foot that lands later than planned."""
+
+    begin: float = 0.0
+    """Simulated time at which the walk would have begun, had it never waited."""
+    end: float = math.inf
+    """Where the present phase ends in the walk's time; the clock waits there for the next one."""
+
+    def enter(self, begun: float, now: float, start: float, end: float, dt: float) -> None:
+        """Begin a phase that was planned from ``start`` to ``end``; what it comes late by whole steps was spent waiting."""
+        waited = dt * math.floor((now - begun - start) / dt + _EPS)
+        self.begin, self.end = begun + max(waited, 0.0), end
+
+    def reached(self, sim: Simulation) -> bool:
+        """Return whether the present phase has had its time."""
+        return sim.time - self.begin >= self.end - _EPS
+
+    def of(self, reference: Reference) -> Reference:
+        """Return a reference in simulated time from one in the walk's time."""
+        return _Clocked(self, reference)
+
+
+class _Clocked(NamedTuple):
+    clock: Clock
+    reference: Reference
+
+    def at(self, time: float) -> Sample:
+        now = time - self.clock.begin
+        if now <= self.clock.end:
+            return self.reference.at(now)
+        return Sample(self.reference.at(self.clock.end).value)
+
+
+@dataclass(frozen=True)
+class Walker:
+    """One who walks: a character, its first foot, when it begins [s], what it steps on."""
+
+    model: str
+    first: str = "left"
+    delay: float = 0.0
+    surfaces: str | Sequence[str] = GROUND
+
+
+class _Step(NamedTuple):
+    """One step: from where to where, when the foot begins to unload, lifts and lands, in the walk's time [s]."""
+
+    model: str
+    start: Footprint
+    end: Footprint
+    unload: float
+    lift: float
+    land: float
+
+    @property
+    def sole(self) -> str:
+        return f"{self.model}/{self.end.side}_sole"
+
+
+class Walk:
+    """A walk of one or several characters; ``phases`` returns it as phases of a machine.
+
+    Each event of any of them (a foot begins to unload, lifts, lands) begins a phase. All phases share the same objectives,
+    made in the state in which the walk began.
+    """
+
+    feet: dict[str, Feet]
+    """Steps of each walker, where it presses and where it heads to; known when the walk has begun."""
+    way: Track
+    """Horizontal way of the centre of mass of all, over the walk's time; known when the walk has begun."""
+
+    def __init__(
+        self,
+        name: str,
+        walkers: str | Walker | Sequence[Walker],
+        steps: int,
+        gait: Gait | None = None,
+        *,
+        carried: Sequence[str] = (),
+        begin: float | None = None,
+        finish: float = 0.8,
+        friction: float = 1.0,
+        extra: Extra | None = None,
+    ):
+        """Plan a walk.
+
+        Args:
+            name: comes before the name of each phase.
+            walkers: a character's name, or one or several :class:`Walker`; those that carry something together walk together.
+            steps: how many each takes.
+            gait: how they walk.
+            carried: models they carry (and who sits on those): the centre of mass of all is kept over all feet.
+            begin, finish: seconds before the first foot lifts and after the last one has landed.
+            friction: between soles and ground.
+            extra: further objectives, made when the walk begins; it gets the walk too, whose ``clock`` and ``feet`` say when
+                and where they step.
+        """
+        self.name, self.steps, self.gait, self.carried = name, steps, gait or Gait(), tuple(carried)
+        self.walkers = (
+            [Walker(walkers)] if isinstance(walkers, str) else [walkers] if isinstance(walkers, Walker) else [*walkers]
+        )
+        if not self.walkers:
+            raise InputError("walk: expected at least one character")
+        usual = 0.8 if self.gait.style == "preview" else self.gait.double
+        self._begin = number("walk begin", usual if begin is None else begin, 0.2, 10, "s")
+        self._finish, self._friction, self._extra = number("walk finish", finish, 0.2, 10, "s"), friction, extra
+        self.clock = Clock()
+        self._fade = min(FADE, 0.5 * self.gait.double)
+        self._made: tuple[tuple[float, bytes], _Plan] | None = None
+
+    # -- timing --------------------------------------------------------------------------------------------------------
+
+    def times(self, walker: Walker) -> list[tuple[float, float, float]]:
+        """Return when each step of a walker unloads, lifts and lands."""
+        g, out = self.gait, []
+        for k in range(self.steps):
+            lift = walker.delay + self._begin + k * (g.swing + g.double)
+            out.append((lift - self._fade, lift, lift + g.swing))
+        return out
+
+    @property
+    def seconds(self) -> float:
+        """How long the walk takes as planned [s]."""
+        return max(self.times(w)[-1][2] for w in self.walkers) + self._finish
+
+    def phases(self) -> list[Phase]:
+        """Return the phases, one from each event to the next."""
+        marks: dict[float, dict[str, list[tuple[str, int]]]] = {}
+        soles = {}
+        for walker in self.walkers:
+            for k, times in enumerate(self.times(walker)):
+                side = walker.first if k % 2 == 0 else other_side(walker.first)
+                for what, time in zip(("unload", "lift", "land"), times, strict=True):
+                    marks.setdefault(round(time, 6), {}).setdefault(what, []).append((walker.model, k))
+                soles[walker.model, k] = (f"{walker.model}/{side}_sole", _surface(walker, k))
+        events = [0.0, *sorted(marks), self.seconds]
+        marks.setdefault(0.0, {})
+        out = []
+        names = [f"{self.name}: {self._label(marks.get(t, {}), soles)}" for t in events[:-1]]
+        names = [n if names.index(n) == i else f"{n} ({names[:i].count(n) + 1})" for i, n in enumerate(names)]
+        for k, (start, end) in enumerate(pairwise(events)):
+            now, then = marks.get(start, {}), marks.get(end, {})
+            ends = [self.clock.reached]
+            ends += [met(*soles[key], gap=0.008, speed=0.04) for key in then.get("land", ())]
+            ends += [unloaded(soles[key][0], 40.0) for key in then.get("lift", ())]
+            out.append(
+                Phase(
+                    names[k],
+                    self._objectives(start, end),
+                    since=names[0],
+                    make=[(*soles[key], {"friction": self._friction}) for key in now.get("land", ())],
+                    unload=[soles[key][0] for key in now.get("unload", ()) if key not in then.get("lift", ())],
+                    release=[soles[key][0] for key in then.get("lift", ())],
+                    fade=self._fade if k else FADE,
+                    until=all_of(*ends),
+                )
+            )
+        return out
+
+    def _label(self, marks: Mapping[str, Sequence[tuple[str, int]]], soles: Mapping[tuple[str, int], tuple]) -> str:
+        alone = len(self.walkers) == 1
+        parts = []
+        for what in ("land", "lift", "unload"):
+            for model, k in marks.get(what, ()):
+                side = soles[model, k][0].split("/")[1].split("_")[0]
+                parts.append(f"{what} {side} {k + 1}" if alone else f"{model} {what} {side} {k + 1}")
+        return ", ".join(parts) or "begin"
+
+    # -- objectives ----------------------------------------------------------------------------------------------------
+
+    def _objectives(self, start: float, end: float) -> Callable[[Simulation, Entry], Sequence[Objective]]:
+        def objectives(sim: Simulation, begun: Entry) -> Sequence[Objective]:
+            plan = self._plan(sim, begun)
+            self.clock.enter(begun.time, sim.time, start, end, sim.dt)
+            swinging = [
+                o for step, swing in plan.swings if step.lift < end - _EPS and step.land > start + _EPS for o in swing
+            ]
+            return [*plan.always, *swinging]
+
+        return objectives
+
+    def _plan(self, sim: Simulation, begun: Entry) -> _Plan:
+        """Return what the walk is made of; made anew only when it is begun anew."""
+        key = (begun.time, begun.qpos.tobytes())
+        if self._made is None or self._made[0] != key:
+            with sim.at(begun.time, begun.qpos, begun.qvel):
+                self._made = key, self._make(sim)
+        return self._made[1]
+
+    def _make(self, sim: Simulation) -> _Plan:
+        time = GRID * np.arange(int(self.seconds / GRID) + 2)
+        self.feet = {w.model: self._feet(sim, w, time) for w in self.walkers}
+        always: list[Objective] = []
+        group = (*(w.model for w in self.walkers), *self.carried)
+        if len(group) > 1:
+            pressed = np.mean([feet.pressed for feet in self.feet.values()], axis=0)
+            always += self._balance(sim, group, time, pressed, 1.0)
+        for model, feet in self.feet.items():
+            always += self._balance(sim, (model,), time, feet.pressed, 1.0 if len(group) == 1 else _OWN_SHARE)
+            always += self._carriage(sim, model, feet, time)
+        always += self._extra(sim, self) if self._extra else ()
+        return _Plan(always, [(step, self._swing(step)) for feet in self.feet.values() for step in feet.steps])
+
+    def _feet(self, sim: Simulation, walker: Walker, time: np.ndarray) -> Feet:
+        """Return a walker's steps, and where it presses and heads to over time."""
+        stand, steps, headings = standing(sim, walker.model), [], []
+        feet = dict(stand)
+        for end, times in zip(
+            footsteps(sim, walker.model, self.steps, self.gait, walker.first, walker.surfaces),
+            self.times(walker),
+            strict=True,
+        ):
+            steps.append(_Step(walker.model, feet[end.side], end, *times))
+            feet[end.side] = end
+            headings.append((times[1], times[2], np.array([heading(feet)])))
+        # It presses between both feet, then on the standing foot while the other one swings, and moves over in between.
+        middle = _middle(stand)
+        moves = [(walker.delay, steps[0].lift, stand[other_side(steps[0].end.side)].place)]
+        moves += [(step.land, after.lift, step.end.place) for step, after in pairwise(steps)]
+        moves += [(steps[-1].land, steps[-1].land + self._finish, _middle(feet))]
+        pressed = _through(time, middle, moves)
+        # It still rises while the other foot swings: before that, the hind leg could not follow.
+        rises = [(begin, 0.5 * (end + step.land), to[2:]) for (begin, end, to), step in zip(moves, steps, strict=False)]
+        pressed[:, 2:] = _through(time, middle[2:], [*rises, (moves[-1][0], moves[-1][1], moves[-1][2][2:])])
+        return Feet(steps, pressed, Track(_through(time, np.array([heading(stand)]), headings)))
+
+    def _balance(
+        self, sim: Simulation, models: Sequence[str], time: np.ndarray, pressed: np.ndarray, share: float
+    ) -> list[Objective]:
+        """Let the centre of mass of a group follow its plan over the feet, at its height."""
+        com = Com(*models)
+        com.attach(sim.scene)
+        now, floor = com.position(sim.terms), float(pressed[0, 2])
+        if self.gait.style == "preview":
+            velocity = com.feature(sim.terms, sim.time).velocity[:2]
+            level = preview(pressed[:, :2], now[:2], velocity, now[2] - floor, sim.scene.gravity)
+        else:
+            level = pressed[:, :2] + (1.0 - _eased(time, 0.0, self._begin)) * (now - pressed[0])[:2]
+        if share == 1.0:
+            self.way = Track(level)
+        walking = _eased(time, 0.0, self._begin) - _eased(time, self.seconds - self._finish, self.seconds)
+        height = now[2] + pressed[:, 2:] - floor - self.gait.lower * walking
+        return [
+            Com(
+                *models,
+                reference=self.clock.of(Track(values)),
+                axes=axes,
+                weight=share * weight,
+                stiffness=40.0,
+                max_speed=math.inf,
+            )
+            for axes, values, weight in (("xy", level, 100.0), ("z", height, 100.0))
+        ]
+
+    def _carriage(self, sim: Simulation, model: str, feet: Feet, time: np.ndarray) -> list[Objective]:
+        """Keep trunk and head upright and turned along the way; let the arms swing against the legs."""
+        out: list[Objective] = []
+        initial, m = sim.scene.kinematics(), sim.scene.model
+        soles = [initial.site_xmat[sim.scene.site(f"{model}/{side}_sole")].reshape(3, 3)[:, 0] for side in SIDES]
+        first = float(np.arctan2(*np.sum(soles, axis=0)[[1, 0]]))
+        for body, weight in (("pelvis", 8.0), ("chest", 5.0), ("head", 1.0)):
+            if mujoco.mj_name2id(m, mujoco.mjtObj.mjOBJ_BODY, f"{model}/{body}") >= 0:
+                upright = quaternion_of(initial.xmat[sim.scene.body(f"{model}/{body}")])
+                reference = self.clock.of(_Turning(feet.heading, upright, first))
+                out.append(Orientation(f"{model}/{body}", reference, weight=weight, stiffness=40.0))
+        joints = [f"{model}/{side}_shoulder_flexion" for side in SIDES]
+        known = all(mujoco.mj_name2id(m, mujoco.mjtObj.mjOBJ_JOINT, name) >= 0 for name in joints)
+        if self.gait.arm_swing > 0 and known:
+            swings = [(s.lift, s.land, np.array([1.0 if s.end.side == "right" else -1.0])) for s in feet.steps[:-1]]
+            swings += [(feet.steps[-1].lift, feet.steps[-1].land + self._finish, np.zeros(1))]
+            left = self.gait.arm_swing * _through(time, np.zeros(1), swings)
+            for name, sign in zip(joints, (1.0, -1.0), strict=True):
+                hanging = sim.scene.qpos[m.jnt_qposadr[sim.scene.joint(name)]]
+                track = self.clock.of(Track(hanging + sign * left))
+                out.append(JointAngle(name, track, weight=2.0, stiffness=40.0, max_speed=math.inf))
+        return out
+
+    def _swing(self, step: _Step) -> list[Objective]:
+        """Let a foot swing; where its flatness and its path conflict (a trailing foot being lifted) the path wins."""
+        path = self.clock.of(Swing(step.start, step.end, step.lift, self.gait))
+        return [
+            Point(step.sole, Part(path, slice(0, 3), slice(0, 3)), weight=200.0, stiffness=150.0, max_speed=math.inf),
+            Orientation(
+                step.sole, Part(path, slice(3, 7), slice(3, 6)), weight=10.0, stiffness=150.0, max_speed=math.inf
+            ),
+        ]
+
+
+class Feet(NamedTuple):
+    """A walker's steps, where it presses (n, 3) and its heading over the walk's time."""
+
+    steps: list[_Step]
+    pressed: np.ndarray
+    heading: Track
+
+
+class _Plan(NamedTuple):
+    """Objectives of a whole walk, and those of each swing."""
+
+    always: list[Objective]
+    swings: list[tuple[_Step, list[Objective]]]
+
+
+class _Turning(NamedTuple):
+    """An orientation that turns with a heading."""
+
+    heading: Track
+    upright: np.ndarray
+    first: float
+
+    def at(self, time: float) -> Sample:
+        yaw, rate, acceleration = self.heading.at(time)
+        about = np.array([0.0, 0.0, 1.0])
+        return Sample(turned((yaw[0] - self.first) * about, self.upright), rate * about, acceleration * about)
+
+
+def _through(time: np.ndarray, start: np.ndarray, moves: Sequence[tuple[float, float, np.ndarray]]) -> np.ndarray:
+    """Return values (n, d) that go from one to the next in minimum-jerk time: (from when, until when, to what)."""
+    out, last = np.tile(np.asarray(start, float), (len(time), 1)), np.asarray(start, float)
+    for begin, end, goal in moves:
+        out += _eased(time, begin, end) * (goal - last)
+        last = goal
+    return out
+
+
+def _eased(time: np.ndarray, begin: float, end: float) -> np.ndarray:
+    """Return (n, 1) minimum jerk from 0 to 1 between two times."""
+    s = np.clip((time - begin) / (end - begin), 0.0, 1.0)[:, None]
+    return s**3 * (10 - 15 * s + 6 * s * s)
+
+
+def _middle(feet: Mapping[str, Footprint]) -> np.ndarray:
+    return 0.5 * (feet["left"].place + feet["right"].place)
+
+
+def _surface(walker: Walker, step: int) -> str:
+    return walker.surfaces if isinstance(walker.surfaces, str) else walker.surfaces[step]

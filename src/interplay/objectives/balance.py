@@ -1,0 +1,109 @@
+"""Balance: what brings a centre of mass back before it is too late, whatever else is asked.
+
+A body that moves its centre of mass x over the ground at height h can still stop above its feet as long as its capture point
+ξ = x + ẋ/ω, ω² = g/h, stays over them (the linear inverted pendulum, docs/notation.md). Other objectives may lead it to the edge
+of its support and beyond; this one has no weight inside, and more than all of them outside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numba
+import numpy as np
+from scipy.spatial import ConvexHull, HalfspaceIntersection
+
+from interplay.errors import InputError, number
+from interplay.objectives.base import Feature
+from interplay.objectives.com import Com
+from interplay.scene.kinematics import Kinematics
+from interplay.scene.scene import Scene
+
+_RETURN = 3.0
+"""How fast the capture point comes back [1/s]."""
+
+_FULL = 0.02
+"""How far outside the margin the weight is full [m]."""
+
+
+class Balance(Com):
+    """Capture point of the named models together over the surfaces they stand on, by a margin [m].
+
+    It is the weight of a last resort: zero while the capture point is inside the margin, and far above other objectives'
+    outside.
+    """
+
+    def __init__(
+        self,
+        *models: str,
+        on: Sequence[str],
+        terms: Kinematics,
+        margin: float = 0.03,
+        weight: float = 1e4,
+        name: str | None = None,
+    ):
+        """Take the models, the patches they stand on, the present terms (which say where those are) and the margin [m]."""
+        super().__init__(*models, axes="xy", reference=(0.0, 0.0), weight=weight, stiffness=0.0, name=name)
+        self.damping = 1.0
+        m, corners, heights = terms.model, [], []
+        for surface in on:
+            site = m.site(surface).id
+            R, p = terms.site_xmat[site].reshape(3, 3), terms.site_xpos[site]
+            half = m.site_size[site]
+            corners += [(p + R @ [a * half[0], b * half[1], 0.0])[:2] for a in (-1, 1) for b in (-1, 1)]
+            heights.append(p[2])
+        if not corners:
+            raise InputError("Balance: expected the surfaces that are stood on, got none")
+        self._floor = float(np.mean(heights))
+        self.polygon = _shrunk(np.array(corners), number("Balance margin", margin, 0.0, 0.2, "m"))
+
+    def bind(self, scene: Scene) -> None:
+        """Collect the group's trees."""
+        super().bind(scene)
+        self._gravity = scene.gravity
+
+    def feature(self, terms: Kinematics, time: float) -> Feature:
+        """Return the motion of the capture point out of its polygon: ẍ + ω ẋ + ω k e = 0 along e is ξ̇ = −k e."""
+        position, velocity, jacobian, bias = super().feature(terms, time)
+        height = max(float(self.position(terms)[2]) - self._floor, 0.1)
+        rate = np.sqrt(self._gravity / height)
+        away = outside(self.polygon, position + velocity / rate)
+        self._away = float(np.hypot(*away))
+        along = np.outer(away, away) / max(self._away**2, 1e-12)
+        wanted = rate * (velocity + _RETURN * away)
+        return Feature(np.zeros(2), along @ wanted, along @ jacobian, along @ bias)
+
+    def add_to(self, terms: Kinematics, time: float, cost: Any) -> None:
+        """Add the cost with a weight that grows with the distance from the polygon."""
+        feature = self.feature(terms, time)
+        share = min(self._away / _FULL, 1.0) ** 2
+        cost.add(self, self.weight * share * self.level(time), feature)
+
+
+def _shrunk(points: np.ndarray, margin: float) -> np.ndarray:
+    """Return the corners, in order, of the convex hull of points drawn in by a margin, or by half its breadth at most."""
+    hull = ConvexHull(points)
+    middle = points[hull.vertices].mean(axis=0)
+    room = float(-(hull.equations[:, :2] @ middle + hull.equations[:, 2]).max())
+    edges = hull.equations + [0.0, 0.0, min(margin, 0.5 * room)]
+    corners = HalfspaceIntersection(edges, middle).intersections
+    return corners[ConvexHull(corners).vertices]
+
+
+@numba.njit(cache=True)
+def outside(polygon, point):
+    """Return the vector (2,) from the nearest point of a convex polygon (corners in order) to a point; zero inside."""
+    best, found, inside = np.inf, np.zeros(2), True
+    n = polygon.shape[0]
+    for k in range(n):
+        a, b = polygon[k], polygon[(k + 1) % n]
+        ex, ey, px, py = b[0] - a[0], b[1] - a[1], point[0] - a[0], point[1] - a[1]
+        if ex * py - ey * px < 0.0:  # to the right of an edge that runs counter-clockwise
+            inside = False
+        s = min(max((ex * px + ey * py) / max(ex * ex + ey * ey, 1e-18), 0.0), 1.0)
+        dx, dy = px - s * ex, py - s * ey
+        if dx * dx + dy * dy < best:
+            best = dx * dx + dy * dy
+            found[0], found[1] = dx, dy
+    return np.zeros(2) if inside else found
