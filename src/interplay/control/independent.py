@@ -6,8 +6,8 @@ This is what vaillant2017 argues against (sections 1 and 3.6, Appendix B), on th
 wrenches of its contacts with the environment; it keeps the equations, limits and cones of these, its collision rows, its no-slip
 rows, and its share of every objective. Of the others it is fed what is known: the accelerations of those solved earlier in this
 step (trees come in the order in which they were placed); those still to come are taken to come to rest. The wrench of a contact
-with another is a given force: what was last felt there, or what an objective asks for. A subsystem without motors has nothing to
-decide: it has no program, and nobody is told where it should go.
+with another is a given force: what was last felt there (at first, what one program would apply), or what an objective asks for.
+A subsystem without motors has nothing to decide: it has no program, and nobody is told where it should go.
 
 **The physics.** The torques found this way are applied, within the limits of their motors; accelerations and all contact wrenches
 then follow from the coupled equation of motion (12) and Coulomb's law (``response``). Bodies that the programs could not keep apart
@@ -130,12 +130,12 @@ class IndependentController(IntegratedController):
         That is the minimum of ½ r ‖w − felt‖² + ½ v ‖w − wished‖², r the cost of the contact's force and v the objective's
         weight: the program's own terms on a wrench are ½ (r + v) ‖w‖² − v wished·w.
         """
-        nv, rows = assembly.nv, assembly.rows
-        felt = np.zeros(rows.size)
+        rows, known = assembly.rows, state.memory.felt
+        unknowns, felt = slice(assembly.nv, assembly.nv + rows.size), np.zeros(rows.size)
         for k, contact in enumerate(assembly.contacts):
-            wrench = state.memory.felt.get(_key(contact), np.zeros(6))
-            felt[rows.start[k] : rows.start[k + 1]] = wrench[: contact.dim]
-        unknowns = slice(nv, nv + rows.size)
+            felt[rows.start[k] : rows.start[k + 1]] = known.get(_key(contact), np.zeros(6))[: contact.dim]
+        if not known:  # at the very beginning: as one program would hold the scene
+            felt[:] = super()._solve_or_relax(qp, assembly, state)[0].x[unknowns]
         return (rows.cost * felt - qp.c[unknowns]) / qp.P.diagonal()[unknowns]
 
     def _own(self, qp: QP, assembly: Assembly, tree: int) -> np.ndarray:
