@@ -87,6 +87,8 @@ def test_list_shows_scenarios_parameters_and_controls():
         (("run", "door", "--out", "x", "--seconds", "soon"), "--seconds"),
         (("run", "door", "--out", "x", "--dt", "0"), "dt"),
         (("run", "door", "--out", "x", "--solver", "magic"), "piqp"),
+        (("run", "door", "--out", "x", "--controller", "magic"), "independent"),
+        (("compare", "dor", "--out", "x"), "did you mean 'door'"),
         (("run", "door", "--out", "x", "--targets", "none.csv"), "none.csv"),
         (("run", "door", "--out", "x", "--resume"), "no recording"),
         (("run", "door", "--out", "x", "--seed", "-3"), "seed"),
@@ -119,10 +121,27 @@ def test_a_run_that_fails_ends_with_1(tmp_path):
 
 
 def test_help_helps():
-    for command in ((), ("run",), ("export",), ("sidecar",), ("bench",)):
+    for command in ((), ("run",), ("export",), ("sidecar",), ("compare",), ("bench",)):
         done = interplay(*command, "--help")
         assert done.returncode == 0
         assert len(done.stdout) > 200
+
+
+def test_bench_runs_whole_scripts(tmp_path):
+    """Table 1 at the paper's step, all phases timed, jumps at phase changes and within."""
+    done = interplay("bench", "door", "--problems", "0", "--solver", "active_set", "--out", tmp_path)
+    assert done.returncode == 0, done.stderr
+    (entry,) = json.loads((tmp_path / "bench.json").read_text())
+    assert len(entry["phases"]) > 3
+    assert len(entry["trace_ms"]) == entry["steps"] > 2000
+    assert (entry["paper_qp"], entry["paper_eq"], entry["paper_ineq"]) == (116, 74, 93)
+    assert entry["min_ms"] <= entry["median_ms"] <= entry["p99_ms"] <= entry["max_ms"]
+    for jump in entry["smoothness"].values():
+        assert 0 < jump["within"] < jump["at_changes"]
+    report = (tmp_path / "bench.md").read_text()
+    for word in ("Table 1", "116 / 116", "0.89 /", "smoothness", "(bench.png)", "(size.png)"):
+        assert word in report
+    assert Image.open(tmp_path / "size.png").size[0] > 500
 
 
 def test_bench_writes_tables_and_figures(tmp_path):

@@ -31,8 +31,7 @@ for side in ("left", "right"):
 sim.contacts.add("box/bottom", ip.GROUND)
 sim.collisions.add("ann", "box")
 sim.objectives += [ip.Posture("ann", weight=0.2), ip.AngularMomentum("ann"), ip.Orientation("ann/chest", weight=5)]
-place = sim.terms.site_xpos[scene.site("ann/right_sole")].copy()
-sim.machine = ip.Machine(ip.blocks.step("step", "ann", "right", place + [0.2, 0, 0]))
+sim.machine = ip.Machine(ip.Walk("walk", "ann", 1, ip.Gait(stride=0.2)).phases())
 while not sim.machine.done:
     sim.step()
     assert not sim.machine.failure

@@ -83,6 +83,9 @@ def run(
         Path | None, typer.Option(help="CSV with timed values of live controls: time, control, values …")
     ] = None,
     world: Annotated[str, typer.Option(help="World that moves the scene: direct.")] = "direct",
+    controller: Annotated[
+        str, typer.Option(help="One program over all (integrated), or one per character, in sequence (independent).")
+    ] = "integrated",
     resume: Annotated[bool, typer.Option("--resume", help="Continue the recording in --out.")] = False,
 ) -> None:
     """Run a scenario headless. Exit code 0: finished or cut short by --seconds; 1: failed; 2: bad input."""
@@ -105,6 +108,7 @@ def run(
             character=character,
             targets=targets,
             world=world,
+            controller=controller,
             resume=resume,
             progress=show,
         )
@@ -168,13 +172,50 @@ def sidecar(
 
 
 @app.command()
+def compare(
+    name: Annotated[str, typer.Argument(help="Scenario; see [bold]interplay list[/bold].")],
+    out: Annotated[Path, typer.Option(help="Folder for the two runs, tables and figure.")],
+    seconds: Annotated[
+        float | None,
+        typer.Option(help="Simulate exactly so many seconds; otherwise until the integrated run finishes."),
+    ] = None,
+    dt: Annotated[float | None, typer.Option(help="Control step [s]; by default the scenario's own.")] = None,
+    seed: Annotated[int, typer.Option(help="Seed of the random generator.")] = 0,
+    set_: Annotated[
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Parameter of the scenario; may be repeated.")
+    ] = None,
+    targets: Annotated[Path | None, typer.Option(help="CSV with timed values of live controls.")] = None,
+) -> None:
+    """Run a scenario with one program over all and with one per character, and say how well each does what is asked."""
+    from interplay.io.compare import compare as compare_controllers
+
+    with _progress() as bar:
+        task = bar.add_task(name, total=seconds, phase="")
+        tables = compare_controllers(
+            name,
+            out,
+            parameters=parse_settings(set_ or []),
+            targets=targets,
+            seconds=seconds,
+            dt=dt,
+            seed=seed,
+            progress=lambda controller, now: bar.update(task, completed=now, phase=controller),
+        )
+    for table in tables:
+        console.print(table, markup=False)
+    console.print(f"written to [bold]{out}[/bold]: compare.json, compare.md, compare.png")
+
+
+@app.command()
 def bench(
     names: Annotated[
         list[str] | None,
         typer.Argument(help="Scenarios, NAME or NAME:key=value,…; by default all, and rings of growing size."),
     ] = None,
     out: Annotated[Path, typer.Option(help="Folder for tables and figures.")] = Path("out/bench"),
-    steps: Annotated[int, typer.Option(help="Timed steps of each.")] = 2000,
+    steps: Annotated[
+        int | None, typer.Option(help="Timed steps of each; by default its whole script, all phases.")
+    ] = None,
     problems: Annotated[
         int, typer.Option(help="Problems, over all, on which the default solver is checked against PIQP at 1e-9.")
     ] = 1000,
@@ -194,8 +235,8 @@ def bench(
         chosen = solver or list(solvers.SOLVERS)
         tables = measure(names or None, out, steps=steps, problems=problems, solvers=chosen, progress=show)
     for table in tables:
-        console.print(table)
-    console.print(f"written to [bold]{out}[/bold]: bench.json, bench.md, bench.png")
+        console.print(table, markup=False)
+    console.print(f"written to [bold]{out}[/bold]: bench.md, bench.json and figures")
 
 
 def summary(report: dict[str, Any]) -> None:

@@ -13,6 +13,7 @@ import numpy as np
 from interplay.constraints.collision_set import CollisionSet
 from interplay.constraints.contact import Contact
 from interplay.constraints.contact_set import ContactSet
+from interplay.control.independent import IndependentController
 from interplay.control.integrated import Demands, IntegratedController
 from interplay.control.state import Conflict, Memory, Solution, State
 from interplay.errors import InputError, InterplayError, number, pick, vector
@@ -25,6 +26,9 @@ from interplay.scene.scene import Scene
 from interplay.worlds.direct import DirectWorld
 
 WORLDS = {"direct": DirectWorld}
+
+CONTROLLERS = {"integrated": IntegratedController, "independent": IndependentController}
+"""One program over all, or one program per character, in sequence."""
 
 
 class Push(NamedTuple):
@@ -45,13 +49,23 @@ class Simulation:
     """``sim = ip.Simulation(scene)``; add contacts and objectives (or a machine of phases), then ``run``."""
 
     def __init__(
-        self, scene: Scene, dt: float = 0.005, *, solver: str = solvers.DEFAULT, world: str = "direct", seed: int = 0
+        self,
+        scene: Scene,
+        dt: float = 0.005,
+        *,
+        solver: str = solvers.DEFAULT,
+        world: str = "direct",
+        seed: int = 0,
+        controller: str = "integrated",
     ):
-        """Take the scene, the control step [s], the QP solver, the world and the seed of the random generator."""
+        """Take the scene, the control step [s], the QP solver, the world, the seed of the random generator and the controller.
+
+        ``controller="independent"`` solves one program per character instead of one over all, to compare with.
+        """
         if not isinstance(scene, Scene):
             raise InputError(f"Simulation: expected a scene, got {scene!r}")
         self.scene = scene = scene.snapshot()
-        self.controller = IntegratedController(scene, dt, solver)
+        self.controller = pick("controller", controller, CONTROLLERS)(scene, dt, solver)
         self.controller.demands = self._demands
         self.dt = self.controller.dt
         self.world = pick("world", world, WORLDS)(scene, self.dt)

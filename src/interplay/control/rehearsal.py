@@ -19,6 +19,11 @@ def rehearse() -> None:
     _done.append(True)  # the simulation below comes here again
     _hit_a_row()
     import interplay as ip
+    from interplay.objectives.frame import turned
+    from interplay.objectives.reference import out_and_back
+
+    out_and_back(0.5)
+    turned(np.zeros(3), np.array([1.0, 0.0, 0.0, 0.0]))
 
     scene = ip.Scene().add(ip.Door(), "door").add(ip.Box(), "a", pos=(-1.0, 0)).add(ip.Box(), "b", pos=(-1.305, 0.1))
     sim = ip.Simulation(scene)

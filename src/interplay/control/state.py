@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import os
 import tempfile
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import mujoco
@@ -35,22 +37,32 @@ Past = tuple[tuple[np.ndarray, np.ndarray], ...]
 
 
 class Memory(NamedTuple):
-    """What is kept from step to step: ξ of each joint limit (2, joints) and pair of shapes in its zone; the past still to be seen."""
+    """What is kept from step to step: ξ of each joint limit (2, joints), and of each pair of shapes inside its zone.
+
+    ``past`` is what someone has still to see of it; ``felt`` are the wrenches of the contacts by name, where a controller goes
+    by them.
+    """
 
     limits: np.ndarray
     pairs: ActivePairs
     past: Past = ()
+    felt: Mapping[str, np.ndarray] = MappingProxyType({})
 
     def checkpoint(self) -> dict[str, Any]:
         """Return the memory as plain numbers."""
-        past = [[qpos.tolist(), qvel.tolist()] for qpos, qvel in self.past]
-        return {"limits": self.limits.tolist(), "pairs": self.pairs.checkpoint(), "past": past}
+        return {
+            "limits": self.limits.tolist(),
+            "pairs": self.pairs.checkpoint(),
+            "past": [[qpos.tolist(), qvel.tolist()] for qpos, qvel in self.past],
+            "felt": {name: wrench.tolist() for name, wrench in self.felt.items()},
+        }
 
     @classmethod
     def restore(cls, data: dict[str, Any]) -> Memory:
         """Return the memory written by ``checkpoint``."""
-        past = tuple((np.array(qpos, float), np.array(qvel, float)) for qpos, qvel in data.get("past", ()))
-        return cls(np.array(data["limits"], float).reshape(2, -1), ActivePairs.restore(data["pairs"]), past)
+        past = tuple((np.array(qpos, float), np.array(qvel, float)) for qpos, qvel in data["past"])
+        felt = {name: np.array(wrench, float) for name, wrench in data["felt"].items()}
+        return cls(np.array(data["limits"], float).reshape(2, -1), ActivePairs.restore(data["pairs"]), past, felt)
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ def make_report(recording: Recording, finished: bool, failure: str | None) -> di
         "scenario": header["scenario"],
         "parameters": header["parameters"],
         "character": header.get("character") and Path(header["character"]).name,
+        "controller": header.get("controller", "integrated"),
         "dt": header["dt"],
         "steps": recording.steps,
         "sim_seconds": round(recording.steps * header["dt"], 6),
@@ -36,7 +38,7 @@ def make_report(recording: Recording, finished: bool, failure: str | None) -> di
         "relaxed": {f"{c['kind']}: {c['name']}": c["steps"] for c in conflicts},
         "conflicts": conflicts,
         "timing": timing,
-        "size": _size(recording),
+        "size": table_size(recording.sizes, header.get("table_phase"), header.get("table_pairs")),
         "certificate": certify(recording),
     }
 
@@ -45,19 +47,20 @@ def _conflicts(recording: Recording) -> list[dict[str, Any]]:
     """Return what gave way: its kind and name, on how many steps, and by how much at worst."""
     found: dict[tuple[str, str], dict[str, Any]] = {}
     for _, conflicts in recording.conflicts:
-        for kind, name, amount, unit in conflicts or [("solver", "no residual conflict", 0.0, "")]:
+        conflicts = conflicts or [("solver", "no residual conflict", 0.0, "")]
+        for kind, name, amount, unit in conflicts:
             entry = found.setdefault((kind, name), {"kind": kind, "name": name, "steps": 0, "worst": 0.0, "unit": unit})
-            entry["steps"] += 1
             entry["worst"] = max(entry["worst"], amount)
+        for key in {(kind, name) for kind, name, _, _ in conflicts}:  # a contact may slip and turn on the same step
+            found[key]["steps"] += 1
     return list(found.values())
 
 
-def _size(recording: Recording) -> dict[str, int]:
-    """Return the size at the scenario's declared phase, with its declared pairs; otherwise at the largest one."""
-    phase, pairs = recording.header.get("table_phase"), recording.header.get("table_pairs")
-    if phase not in recording.sizes:
-        return max(recording.sizes.values(), key=lambda size: size["vars"])
-    size = dict(recording.sizes[phase])
+def table_size(sizes: Mapping[str, dict[str, int]], phase: str | None, pairs: int | None) -> dict[str, int]:
+    """Return the size at a scenario's declared phase, with its declared pairs; otherwise at the largest one."""
+    if phase is None or phase not in sizes:
+        return max(sizes.values(), key=lambda size: size["vars"])
+    size = dict(sizes[phase])
     if pairs is not None:
         size["paper_ineq"] += pairs - size["collision_pairs"]
         size["collision_pairs"] = pairs

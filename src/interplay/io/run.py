@@ -33,6 +33,7 @@ def run(
     character: str | Path | None = None,
     targets: str | Path | None = None,
     world: str = "direct",
+    controller: str = "integrated",
     resume: bool = False,
     progress: Progress | None = None,
 ) -> dict[str, Any]:
@@ -43,7 +44,7 @@ def run(
         out: the folder.
         seconds: simulate exactly so long; without it until the scenario finishes.
         dt: control step [s]; by default the scenario's own.
-        solver, seed, world: see :class:`interplay.Simulation`.
+        solver, seed, world, controller: see :class:`interplay.Simulation`.
         parameters: values of the scenario's parameters.
         character: sidecar of a body that plays instead of the scenario's own.
         targets: CSV file with timed values of live controls.
@@ -63,10 +64,11 @@ def run(
             )
         parameters, dt = header["parameters"], header["dt"]
         seed, solver, world = header["seed"], header["solver"], header["world"]
+        controller = header.get("controller", controller)
         targets = targets or header["targets"]
         character = header["character"]
     chosen = scenario(name)(parameters, Character(character) if character is not None else None)
-    sim = chosen.simulation(dt, solver, seed, world)
+    sim = chosen.simulation(dt, solver, seed, world, controller)
     if targets is not None:
         sim.targets = sorted([*sim.targets, *read_targets(targets, sim.controls)], key=lambda t: t.time)
     last_target = sim.targets[-1].time if sim.targets else 0.0
@@ -92,6 +94,7 @@ def run(
         "seed": seed,
         "solver": solver,
         "world": world,
+        "controller": controller,
         "character": str(Path(character).resolve()) if character is not None else None,
         "targets": str(Path(targets).resolve()) if targets is not None else None,
         "table_phase": chosen.table_phase,
@@ -101,8 +104,8 @@ def run(
     sim.observers.append(recorder)
     failure = _loop(sim, chosen, seconds, last_target, progress)
     recorder.close()
-    finished = failure is None and _finished(sim, chosen, last_target)
-    report = make_report(Recording(out), finished, failure)
+    done = failure is None and finished(sim, chosen, last_target)
+    report = make_report(Recording(out), done, failure)
     write_report(report, out / "report.json")
     chosen.figures(out)
     return report
@@ -113,7 +116,8 @@ def _all_parameters(name: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
     return json.loads(scenario(name)(parameters).p.model_dump_json())
 
 
-def _finished(sim: Simulation, chosen: Scenario, last_target: float) -> bool:
+def finished(sim: Simulation, chosen: Scenario, last_target: float = 0.0) -> bool:
+    """Return whether a scenario has come to its end: its phases are over, or its interactive one was held long enough."""
     machine = sim.machine
     if machine is None or machine.phase is None:
         return False
@@ -133,7 +137,7 @@ def _loop(
             if seconds is not None:
                 if sim.time >= seconds - sim.dt / 2:
                     return None
-            elif _finished(sim, chosen, last_target):
+            elif finished(sim, chosen, last_target):
                 return None
             elif sim.time >= chosen.timeout + last_target:
                 return f"not finished after {chosen.timeout + last_target:g} s"

@@ -120,10 +120,16 @@ class Scenario:
         """Write pictures of the scenario's own beside the recording of a run; most have none."""
 
     def simulation(
-        self, dt: float | None = None, solver: str = solvers.DEFAULT, seed: int = 0, world: str = "direct"
+        self,
+        dt: float | None = None,
+        solver: str = solvers.DEFAULT,
+        seed: int = 0,
+        world: str = "direct",
+        controller: str = "integrated",
     ) -> Simulation:
         """Return a simulation ready to step."""
-        sim = Simulation(self.build(), dt if dt is not None else self.dt, solver=solver, seed=seed, world=world)
+        step = dt if dt is not None else self.dt
+        sim = Simulation(self.build(), step, solver=solver, seed=seed, world=world, controller=controller)
         self.start(sim)
         return sim
 
