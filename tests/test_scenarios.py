@@ -40,10 +40,11 @@ def test_it_finishes_without_relaxing_anything(name, finished):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_controls_answer_to_a_targets_file(name, tmp_path):
-    """Random jumps of every live control, from a file: finite, upright, and the feature follows the last one."""
+    """Random jumps of every live control, from a file: finite, upright, and the feature follows it home."""
     sim = registry()[name]().simulation()
     rng = np.random.default_rng(1)
     control = next(iter(sim.controls.values()))
+    home = control.value.copy()
     lines = []
     for time in np.arange(0.5, 8.0, 0.75):
         value = control.value.copy()
@@ -52,6 +53,7 @@ def test_controls_answer_to_a_targets_file(name, tmp_path):
         if control.kind == "pose":
             value[3:] += rng.normal(0, 0.15, 4)
         lines.append(f"{time},{control.name}," + ",".join(f"{v:.6f}" for v in value))
+    lines.append(f"8.0,{control.name}," + ",".join(f"{v:.6f}" for v in home))
     (tmp_path / "targets.csv").write_text("\n".join(lines))
     from interplay.motion.controls import read_targets
 
@@ -63,11 +65,13 @@ def test_controls_answer_to_a_targets_file(name, tmp_path):
     heights = [sim.com(name)[0][2] for name in cast]
     sim.targets = [t._replace(time=t.time + begin) for t in read_targets(tmp_path / "targets.csv", sim.controls)]
     fallbacks = 0
-    while sim.time < begin + 11.0:
+    while sim.time < begin + 12.0:
         fallbacks += sim.step().fallback
     assert np.isfinite(sim.state.qpos).all()
     for name, height in zip(cast, heights, strict=True):
         assert abs(sim.com(name)[0][2] - height) < 0.3 * height
+    if control.unit == "kg":
+        assert sim.scene.model.body(f"bar/{control.name}").mass[0] == pytest.approx(home[0], abs=1e-6)
     followed = sim.machine.entries[-1].objectives[0]
     assert np.linalg.norm(followed.error(sim.terms, sim.time)[:3]) < 0.05
     assert fallbacks == 0

@@ -18,7 +18,7 @@ from interplay.objectives.reference import Sample
 GRID = 0.01
 """Seconds between the points of a preview."""
 
-_JERK = 1e-6
+_JERK = 3e-6
 """Weight of the jerk [m²s⁶/m²]: how much p may leave p_ref for a smooth motion."""
 
 
@@ -34,9 +34,11 @@ def preview(
         gravity: [m/s²]
     """
     n, k = len(pressed), height / (gravity * GRID**2)
-    # Unknowns x_2 … x_{n+1}; x_0, x_1 are given by the beginning. p_i = x_i − k (x_{i+1} − 2 x_i + x_{i−1}).
-    begin = np.array([position, position + GRID * velocity])
-    goal = np.vstack([pressed[1:], pressed[-1:]])
+    # Unknowns x_3 … x_{n+2}; x_0, x_1, x_2 are given by the beginning, without acceleration: nothing jerks then.
+    # p_i = x_i − k (x_{i+1} − 2 x_i + x_{i−1}).
+    known = 3
+    begin = position + GRID * np.arange(known)[:, None] * velocity
+    goal = np.vstack([pressed[1:], pressed[-1:], pressed[-1:]])
     equations = [
         (np.array([-k, 1 + 2 * k, -k]), goal, 1.0),
         (np.array([-1.0, 3.0, -3.0, 1.0]), 0.0 * goal, _JERK / GRID**6),
@@ -44,13 +46,13 @@ def preview(
     bands, right = np.zeros((4, n)), np.zeros((n, pressed.shape[1]))
     for stencil, value, weight in equations:  # the e-th one is over x_e … x_{e + width − 1}
         width = len(stencil)
-        count = n + 3 - width
+        count = n + known + 1 - width
         value = value[:count].copy()
-        for e in range(2):
-            value[e] -= stencil[: 2 - e] @ begin[e:]
+        for e in range(known):
+            value[e] -= stencil[: known - e] @ begin[e : e + width]
         for i in range(width):
-            skip = max(0, 2 - i)  # equations in which x_{e + i} is given
-            at = slice(skip + i - 2, count + i - 2)
+            skip = max(0, known - i)  # equations in which x_{e + i} is given
+            at = slice(skip + i - known, count + i - known)
             right[at] += weight * stencil[i] * value[skip:]
             for j in range(i, width):
                 bands[j - i, at] += weight * stencil[i] * stencil[j]

@@ -161,7 +161,7 @@ class Walk:
         )
         if not self.walkers:
             raise InputError("walk: expected at least one character")
-        usual = 0.8 if self.gait.style == "preview" else self.gait.double
+        usual = 1.0 if self.gait.style == "preview" else self.gait.double
         self._begin = number("walk begin", usual if begin is None else begin, 0.2, 10, "s")
         self._finish, self._friction, self._extra = number("walk finish", finish, 0.2, 10, "s"), friction, extra
         self.clock = Clock()
@@ -202,7 +202,7 @@ class Walk:
         for k, (start, end) in enumerate(pairwise(events)):
             now, then = marks.get(start, {}), marks.get(end, {})
             ends: list[Condition] = [lambda sim, end=end: self.clock.now(sim.time) >= end - _EPS]
-            ends += [met(*soles[key], gap=0.008, speed=0.015) for key in then.get("land", ())]
+            ends += [met(*soles[key], gap=0.008, speed=0.045) for key in then.get("land", ())]
             ends += [unloaded(soles[key][0], 40.0) for key in then.get("lift", ())]
             out.append(
                 Phase(

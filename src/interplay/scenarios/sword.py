@@ -46,10 +46,10 @@ class Swipe(NamedTuple):
     pace: float = 1.0
 
 
-def _cut(side: int, reach: float, height: float, pitch: float) -> Swipe:
+def _cut(side: int, reach: float, height: float, pitch: float, pace: float = 1.0) -> Swipe:
     """Return a cut from the swordsman's left (1) or right (−1), by the hilt's reach and height [m] and the blade's pitch."""
     ready, through = (Held((reach, 0.06 * s - 0.02, height), 0.85 * s, pitch) for s in (side, -side))
-    return Swipe(ready, through)
+    return Swipe(ready, through, pace)
 
 
 def _thrust(aside: float) -> Swipe:
@@ -59,9 +59,9 @@ def _thrust(aside: float) -> Swipe:
 
 SWIPES = {
     "high from the left": _cut(1, 0.46, 1.08, 0.54),
-    "low from the right": _cut(-1, 0.275, 0.84, -0.04),
+    "low from the right": _cut(-1, 0.275, 0.84, -0.04, 0.85),
     "thrust at the left": _thrust(0.05),
-    "low from the left": _cut(1, 0.275, 0.84, -0.04),
+    "low from the left": _cut(1, 0.275, 0.84, -0.04, 0.85),
     "high from the right": _cut(-1, 0.46, 1.08, 0.54),
     "thrust at the right": _thrust(-0.05),
 }
