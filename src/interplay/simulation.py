@@ -85,7 +85,8 @@ class Simulation:
         self.inputs: list[Target] = []
         """What live controls were set to since the last block of a recording, in the form of a targets file."""
         self._pushes: list[Push] = []
-        self._weighed: list[tuple[str, Control]] = []
+        self._weighed: list[tuple[int, Control]] = []
+        self._spare = mujoco.MjData(scene.model)
         self._forces: dict[str, np.ndarray] | None = {}
         self._touching: tuple[Contact, ...] = ()
 
@@ -163,11 +164,12 @@ class Simulation:
         mass = number(f"mass of {body!r}", mass, 1e-4, 1e5, "kg")
         if m.body_treeid[index] < 0 or m.body_mass[index] <= 0:
             raise InputError(f"set_mass: {body!r} is fixed or has no mass of its own")
-        if mass == m.body_mass[index]:
-            return
         m.body_inertia[index] *= mass / m.body_mass[index]
         m.body_mass[index] = mass
-        mujoco.mj_setConst(m, mujoco.MjData(m))
+        self._masses_changed()
+
+    def _masses_changed(self) -> None:
+        mujoco.mj_setConst(self.scene.model, self._spare)
         self.controller.refresh()
         self.mass_changes += 1
 
@@ -177,8 +179,19 @@ class Simulation:
             raise InputError(
                 f"weigh {body!r}: expected a scalar control with a lower bound above 0 kg, got {control.name!r}"
             )
-        self._weighed.append((body, control))
         self.set_mass(body, float(control.at(self.time).value[0]))
+        self._weighed.append((self.scene.body(body), control))
+
+    def _weigh_all(self) -> None:
+        """Let the masses follow their controls."""
+        m, changed = self.scene.model, False
+        for body, control in self._weighed:
+            mass, before = float(control.at(self.time).value[0]), float(m.body_mass[body])
+            if mass != before:
+                m.body_inertia[body] *= mass / before
+                m.body_mass[body], changed = mass, True
+        if changed:
+            self._masses_changed()
 
     # -- state ---------------------------------------------------------------------------------------------------------
 
@@ -256,9 +269,7 @@ class Simulation:
         if data["mass"]:
             m = self.scene.model
             m.body_mass[:], m.body_inertia[:] = data["mass"]
-            mujoco.mj_setConst(m, mujoco.MjData(m))
-            self.controller.refresh()
-            self.mass_changes += 1
+            self._masses_changed()
         for name, saved in data["controls"].items():
             pick("control", name, self.controls).restore(saved)
         if self.machine and data["machine"]:
@@ -278,8 +289,8 @@ class Simulation:
         while self.targets and self.targets[0].time <= self.time + 1e-9:
             target = self.targets.pop(0)
             self.set_control(target.control, target.value)
-        for body, control in self._weighed:
-            self.set_mass(body, float(control.at(self.time).value[0]))
+        if self._weighed:
+            self._weigh_all()
         if self.machine is not None:
             self.machine.update(self)
         if self._pushes:

@@ -19,9 +19,11 @@ def rehearse() -> None:
     _done.append(True)  # the simulation below comes here again
     _hit_a_row()
     import interplay as ip
+    from interplay.motion.preview import Track
     from interplay.objectives.frame import turned
     from interplay.objectives.reference import out_and_back
 
+    Track(np.zeros((5, 2))).at(0.01)
     out_and_back(0.5)
     turned(np.zeros(3), np.array([1.0, 0.0, 0.0, 0.0]))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -168,6 +168,8 @@ def _turned(v: Sequence[float] | np.ndarray, angle: float) -> np.ndarray:
 
 class Swing:
     """The pose of a sole from one footprint to the next: up first, over, toe down and then up, flat when it lands."""
+
+    full: ClassVar[bool] = True
 
     def __init__(self, start: Footprint, end: Footprint, begin: float, gait: Gait):
         """Take both places, the time it begins and the gait."""

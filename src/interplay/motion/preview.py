@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+import numba
 import numpy as np
 from scipy.interpolate import CubicSpline
 from scipy.linalg import solveh_banded
@@ -67,14 +68,23 @@ class Track:
     def __init__(self, values: np.ndarray):
         """Lay a cubic spline through the values."""
         spline = CubicSpline(GRID * np.arange(len(values)), values, axis=0, bc_type="clamped")
-        self._pieces, self._last = np.ascontiguousarray(np.moveaxis(spline.c, 0, 1)), np.array(values[-1], float)
+        self._pieces = np.ascontiguousarray(np.moveaxis(spline.c, 0, 1))
+        last = np.array(values[-1], float)
+        self._rest = Sample(last, 0.0 * last, 0.0 * last)
 
     def at(self, time: float) -> Sample:
         """Return value, velocity and acceleration."""
         k = max(int(time / GRID), 0)
         if k >= len(self._pieces):
-            return Sample(self._last, 0.0 * self._last, 0.0 * self._last)
-        u = time - k * GRID
-        powers = np.array([[u**3, u * u, u, 1.0], [3 * u * u, 2 * u, 1.0, 0.0], [6 * u, 2.0, 0.0, 0.0]])
-        value, velocity, acceleration = powers @ self._pieces[k]
-        return Sample(value, velocity, acceleration)
+            return self._rest
+        return Sample(*_piece(self._pieces[k], time - k * GRID))
+
+
+@numba.njit(cache=True)
+def _piece(c, u):
+    """Return value, velocity and acceleration of a cubic (4, d), highest power first."""
+    return (
+        ((c[0] * u + c[1]) * u + c[2]) * u + c[3],
+        (3.0 * c[0] * u + 2.0 * c[1]) * u + c[2],
+        6.0 * c[0] * u + 2.0 * c[1],
+    )

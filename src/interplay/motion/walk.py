@@ -78,18 +78,21 @@ class Clock:
         return _Clocked(self, reference)
 
 
-class _Clocked(NamedTuple):
-    clock: Clock
-    reference: Reference
+class _Clocked:
+    """A reference of a walk in simulated time; several objectives may ask it for the same time."""
 
-    @property
-    def full(self) -> bool:
-        return getattr(self.reference, "full", False)
+    def __init__(self, clock: Clock, reference: Reference):
+        self._clock, self._reference, self.full = clock, reference, getattr(reference, "full", False)
+        self._now, self._sample = math.nan, Sample(np.zeros(0))
 
     def at(self, time: float) -> Sample:
-        now = self.clock.now(time)
-        value, *rates = self.reference.at(now)
-        return Sample(value, *(rates if now < self.clock.end else (0.0 * rate for rate in rates)))
+        now = self._clock.now(time)
+        if now >= self._clock.end:
+            value, *rates = self._reference.at(now)
+            return Sample(value, *(0.0 * rate for rate in rates))
+        if now != self._now:
+            self._now, self._sample = now, self._reference.at(now)
+        return self._sample
 
 
 @dataclass(frozen=True)

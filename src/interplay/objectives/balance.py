@@ -75,26 +75,33 @@ class Balance(Com):
 
         The height is held meanwhile: who drops gains nothing.
         """
-        position, velocity, jacobian, bias = super().feature(terms, time)
+        motion, jacobian = self.motion(terms, self.dofs)
         # What is stood on may itself move (a litter): all is seen from there.
         place = terms.site_xpos[self._site]
         v, a, J = terms.point(self._body, place)
-        position, velocity, bias = position - (place - self._start), velocity - v[:3], bias - a[:3]
+        motion[0] -= place - self._start
+        motion[1] -= v[:3]
+        motion[2] -= a[:3]
         jacobian[:, self._columns] -= J[:3]
-        rate = np.sqrt(self._gravity / max(float(position[2]) - self._floor, 0.1))
-        away = outside(self.polygon, position[:2] + velocity[:2] / rate)
-        self._away = float(np.linalg.norm(away))
-        along = np.zeros((3, 3))
-        along[:2, :2] = np.outer(away, away) / max(self._away**2, 1e-12)
+        away, size, rate = _leaving(motion, self._floor, self._gravity, self.polygon)
+        along = np.outer(away, away) / max(size * size, 1e-12)
         along[2, 2] = 1.0
-        wanted = rate * (velocity + _RETURN * np.append(away, 0.0))
-        return Feature(np.zeros(3), along @ wanted, along @ jacobian, along @ bias)
+        return Feature(np.zeros(3), along @ (rate * (motion[1] + _RETURN * away)), along @ jacobian, along @ motion[2])
+
+    def away(self, terms: Kinematics) -> float:
+        """Return how far the capture point is out of its polygon [m]; 0: all is well."""
+        motion = self.motion(terms, self.dofs)[0]
+        place = terms.site_xpos[self._site]
+        motion[0] -= place - self._start
+        motion[1] -= terms.motion(self._body, place).velocity[:3]
+        return _leaving(motion, self._floor, self._gravity, self.polygon)[1]
 
     def add_to(self, terms: Kinematics, time: float, cost: Any) -> None:
-        """Add the cost with a weight that grows with the distance from the polygon."""
-        feature = self.feature(terms, time)
-        share = min(self._away / _FULL, 1.0) ** 2
-        cost.add(self, self.weight * share * self.level(time), feature)
+        """Add the cost with a weight that grows with the distance from the polygon; nothing inside it."""
+        away = self.away(terms)
+        if away > 0.0:
+            share = min(away / _FULL, 1.0) ** 2
+            cost.add(self, self.weight * share * self.level(time), self.feature(terms, time))
 
 
 def _shrunk(points: np.ndarray, margin: float) -> np.ndarray:
@@ -123,3 +130,12 @@ def outside(polygon, point):
             best = dx * dx + dy * dy
             found[0], found[1] = dx, dy
     return np.zeros(2) if inside else found
+
+
+@numba.njit(cache=True)
+def _leaving(motion, floor, gravity, polygon):
+    """Return how the capture point of a motion (rows position, velocity, …) leaves a polygon (3,), how far, and ω [1/s]."""
+    rate = np.sqrt(gravity / max(motion[0, 2] - floor, 0.1))
+    away = np.zeros(3)
+    away[:2] = outside(polygon, motion[0, :2] + motion[1, :2] / rate)
+    return away, np.sqrt(away[0] ** 2 + away[1] ** 2), rate
