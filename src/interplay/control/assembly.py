@@ -160,8 +160,9 @@ class Assembly:
         lower = self.h_l[s.collision_rows]
         lower[:] = -1.0  # an empty slot is the row 0 ≥ −1
         self._pair_rows[:] = 0.0
+        group = self.collisions.group[pairs.pair]
+        row, start = _take_slots(pairs.pair, group, self.slot_pair, s.slot_row, s.slots, s.slot_start, s.slot_width)
         self.slot_pair[:] = -1
-        row, start = _take_slots(self.collisions.group[pairs.pair], s.slot_row, s.slot_start, s.slot_width)
         lower[row], self.slot_pair[row] = pairs.bound, pairs.pair
         self.collisions.jacobian(terms, pairs, start, self._pair_rows)
 
@@ -208,12 +209,22 @@ def _right_sides(passive, applied, bias, free, driven, limit, slip, residual, b,
 
 
 @numba.njit(cache=True)
-def _take_slots(group, slot_row, slot_start, slot_width):
-    """Return the row and the place in the source of each pair row: those of its group, one after another."""
-    taken = np.zeros(slot_row.shape[0], np.int64)
-    row, start = np.empty(group.shape[0], np.int64), np.empty(group.shape[0], np.int64)
-    for n in range(group.shape[0]):
+def _take_slots(pair, group, before, slot_row, slots, slot_start, slot_width):
+    """Return the row and the place in the source of each pair row, among those of its group.
+
+    A pair keeps the rows it had before: the solver's first guess is which rows held.
+    """
+    taken = np.zeros(before.shape[0], np.bool_)
+    row, start = np.full(pair.shape[0], -1), np.empty(pair.shape[0], np.int64)
+    for wanted in range(3):  # its own, then empty ones, then any
+        for n in range(pair.shape[0]):
+            g = group[n]
+            for r in range(slot_row[g], slot_row[g] + slots[g]):
+                if row[n] >= 0:
+                    break
+                if not taken[r] and (wanted == 2 or before[r] == (pair[n] if wanted == 0 else -1)):
+                    row[n], taken[r] = r, True
+    for n in range(pair.shape[0]):
         g = group[n]
-        row[n], start[n] = slot_row[g] + taken[g], slot_start[g] + taken[g] * slot_width[g]
-        taken[g] += 1
+        start[n] = slot_start[g] + (row[n] - slot_row[g]) * slot_width[g]
     return row, start

@@ -322,12 +322,12 @@ class Walk:
     def _carriage(self, sim: Simulation, model: str, feet: Feet, time: np.ndarray) -> list[Objective]:
         """Keep trunk and head upright and turned along the way; let the arms swing against the legs."""
         out: list[Objective] = []
-        initial, m = sim.scene.kinematics(), sim.scene.model
+        initial, m = sim.scene.rest, sim.scene.model
         soles = [initial.site_xmat[sim.scene.site(f"{model}/{side}_sole")].reshape(3, 3)[:, 0] for side in SIDES]
         first = float(np.arctan2(*np.sum(soles, axis=0)[[1, 0]]))
         for body, weight in (("pelvis", 8.0), ("chest", 5.0), ("head", 1.0)):
             if mujoco.mj_name2id(m, mujoco.mjtObj.mjOBJ_BODY, f"{model}/{body}") >= 0:
-                upright = quaternion_of(initial.xmat[sim.scene.body(f"{model}/{body}")])
+                upright = quaternion_of(initial.xmat[m.body(f"{model}/{body}").id])
                 reference = self.clock.of(_Turning(feet.heading, upright, first))
                 out.append(Orientation(f"{model}/{body}", reference, weight=weight, stiffness=40.0))
         joints = [f"{model}/{side}_shoulder_flexion" for side in SIDES]

@@ -12,7 +12,6 @@ from typing import Any
 
 import numba
 import numpy as np
-from scipy.spatial import ConvexHull, HalfspaceIntersection
 
 from interplay.errors import InputError, number, unknown_name
 from interplay.objectives.base import Feature
@@ -66,8 +65,9 @@ class Balance(Com):
         """Collect the group's trees."""
         super().bind(scene)
         self._gravity, self._body = scene.gravity, int(scene.model.site_bodyid[self._site])
-        self._columns = np.searchsorted(self.dofs, scene.kinematics().chain(self._body))
-        if not np.isin(scene.kinematics().chain(self._body), self.dofs).all():
+        chain = scene.rest.chain(self._body)
+        self._columns = np.searchsorted(self.dofs, chain)
+        if not np.isin(chain, self.dofs).all():
             raise InputError(f"Balance: {scene.model.site(self._site).name!r} belongs to none of {self.models}")
 
     def feature(self, terms: Kinematics, time: float) -> Feature:
@@ -105,13 +105,43 @@ class Balance(Com):
 
 
 def _shrunk(points: np.ndarray, margin: float) -> np.ndarray:
-    """Return the corners, in order, of the convex hull of points drawn in by a margin, or by half its breadth at most."""
-    hull = ConvexHull(points)
-    middle = points[hull.vertices].mean(axis=0)
-    room = float(-(hull.equations[:, :2] @ middle + hull.equations[:, 2]).max())
-    edges = hull.equations + [0.0, 0.0, min(margin, 0.5 * room)]
-    corners = HalfspaceIntersection(edges, middle).intersections
-    return corners[ConvexHull(corners).vertices]
+    """Return the corners, counter-clockwise, of the convex hull of points drawn in by a margin, or by half its breadth at most."""
+    hull = _hull(points)
+    middle, ends = hull.mean(axis=0), np.roll(hull, -1, axis=0)
+    inward = np.column_stack([hull[:, 1] - ends[:, 1], ends[:, 0] - hull[:, 0]])
+    inward /= np.linalg.norm(inward, axis=1)[:, None]
+    room = float(np.einsum("ij,ij->i", inward, middle - hull).min())
+    corners = hull
+    for normal, start in zip(inward, hull, strict=True):  # cut along each edge, moved inward
+        over = (corners - start) @ normal - min(margin, 0.5 * room)
+        cut = []
+        for k in range(len(corners)):
+            a, b = k - 1, k
+            if (over[a] < 0) != (over[b] < 0):
+                cut.append(corners[a] + over[a] / (over[a] - over[b]) * (corners[b] - corners[a]))
+            if over[b] >= 0:
+                cut.append(corners[b])
+        corners = np.array(cut)
+    return corners
+
+
+def _hull(points: np.ndarray) -> np.ndarray:
+    """Return the corners of the convex hull of points (n, 2), counter-clockwise (Andrew's monotone chain)."""
+    ordered = sorted(map(tuple, points.tolist()))
+    chains: list[list[tuple[float, float]]] = []
+    for way in (ordered, ordered[::-1]):
+        chain: list[tuple[float, float]] = []
+        for p in way:
+            while len(chain) > 1 and _turn(chain[-2], chain[-1], p) <= 1e-12:
+                chain.pop()
+            chain.append(p)
+        chains.append(chain[:-1])
+    return np.array(chains[0] + chains[1])
+
+
+def _turn(a: tuple[float, float], b: tuple[float, float], c: tuple[float, float]) -> float:
+    """Return twice the area of a triangle; positive if it turns left."""
+    return (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0])
 
 
 @numba.njit(cache=True)

@@ -45,7 +45,7 @@ class ComOver(Com):
         """Collect the group's trees and the chains of DOFs that move the surfaces."""
         self._sites = np.array([scene.site(name) for name in self.over])
         super().bind(scene)
-        m, terms = scene.model, scene.kinematics()
+        m, terms = scene.model, scene.rest
         self._own = self.dofs
         self._site_body = m.site_bodyid[self._sites].astype(np.int64)
         chains = [terms.chain(int(body)) for body in self._site_body]
