@@ -40,8 +40,8 @@ class ContactSet:
         return self.accept(self.prepare(first, second, **options))
 
     def accept(self, contact: Contact) -> Contact:
-        """Put a prepared contact in force."""
-        self.items = (*self.items, contact)
+        """Put a prepared contact in force; they stand in a fixed order, so that a gait meets the same programs again."""
+        self.items = tuple(sorted((*self.items, contact), key=lambda c: (c.first.site, c.second.site)))
         return contact
 
     def prepare(

@@ -58,7 +58,7 @@ class Control:
         self.value = self._clamp(value)
         self._home = self.value[3:].copy()
         self._begin, self._seconds = -math.inf, 1.0
-        self._coefficients = np.zeros((6, self._dim))
+        self._coefficients, self._still = np.zeros((6, self._dim)), np.zeros(self._dim)
 
     @property
     def _dim(self) -> int:
@@ -101,7 +101,7 @@ class Control:
         T = self._seconds
         s = (time - self._begin) / T
         if s >= 1.0:
-            return Sample(self.value.copy(), np.zeros(self._dim), np.zeros(self._dim))
+            return Sample(self.value, self._still, self._still)
         k = np.arange(6.0)
         c, power = self._coefficients, s**k
         offset = power @ c

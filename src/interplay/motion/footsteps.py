@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
+import numba
 import numpy as np
 
 from interplay.errors import InputError, number, pick
@@ -173,67 +174,62 @@ class Swing:
 
     def __init__(self, start: Footprint, end: Footprint, begin: float, gait: Gait):
         """Take both places, the time it begins and the gait."""
-        self._start, self._end, self._begin, self._gait = start, end, begin, gait
-        turn = end.heading - start.heading
-        self._turn = (turn + np.pi) % (2 * np.pi) - np.pi
+        self._begin, self._seconds = begin, gait.swing
+        turn = (end.heading - start.heading + np.pi) % (2 * np.pi) - np.pi
+        outward = _turned((0.0, gait.aside if end.side == "left" else -gait.aside), start.heading)
         # Climbing, the foot is up before it goes forward; going down, it goes forward first.
         rise = end.place[2] - start.place[2]
-        self._early, self._late = (0.0, 0.35) if rise > _LEVEL else (0.35, 0.0) if rise < -_LEVEL else (0.0, 0.0)
+        early, late = (0.0, 0.35) if rise > _LEVEL else (0.35, 0.0) if rise < -_LEVEL else (0.0, 0.0)
         # Round a standing leg, it is aside before it comes beside that, and comes back behind it.
-        self._wait = 0.15 if gait.aside > 0 else 0.0
+        wait = 0.15 if gait.aside > 0 else 0.0
+        self._waits = np.array([late + wait, early + wait, early, late])
+        self._way = start.place.copy(), end.place - start.place, np.array([*outward, gait.clearance])
+        self._angles = np.array([start.heading, turn, gait.toe])
 
     def at(self, time: float) -> Sample:
         """Return pose (7,), twist and its derivative (world axes)."""
-        gait, T = self._gait, self._gait.swing
-        s = (time - self._begin) / T
-        wait = self._wait
-        f, h = _stretched(s, self._late + wait, self._early + wait, T), _stretched(s, self._early, self._late, T)
-        aside = [out - back for out, back in zip(_stretched(s, 0.0, 0.55, T), _stretched(s, 0.55, 0.0, T), strict=True)]
-        up = [x / T**k for k, x in enumerate(out_and_back(s))]
-        way, level = self._end.place - self._start.place, self._start.heading
-        forward = np.array([np.cos(level), np.sin(level), 0.0])
-        outward = np.array([-forward[1], forward[0], 0.0]) * (1.0 if self._end.side == "left" else -1.0)
-        p, v, a = (
-            (self._start.place if k == 0 else 0.0)
-            + np.array([f[k] * way[0], f[k] * way[1], h[k] * way[2]])
-            + gait.clearance * up[k] * _UP
-            + gait.aside * aside[k] * outward
-            for k in range(3)
-        )
-        yaw = [level * (k == 0) + x * self._turn for k, x in enumerate(f)]
-        # Down in the first half and up, less, in the second: 64 s³(1 − s)³ (1 − 1.6 s).
-        slope = 1.0 - 1.6 * s
-        pitch = [
-            gait.toe * x for x in (up[0] * slope, up[1] * slope - 1.6 * up[0] / T, up[2] * slope - 3.2 * up[1] / T)
-        ]
-        axis = np.array([-np.sin(yaw[0]), np.cos(yaw[0]), 0.0])
-        swing = np.array([-np.cos(yaw[0]), -np.sin(yaw[0]), 0.0])  # ẑ × axis
-        turning = yaw[1] * _UP + pitch[1] * axis
-        speeding = yaw[2] * _UP + pitch[2] * axis + yaw[1] * pitch[1] * swing
         return Sample(
-            np.concatenate([p, _sole(yaw[0], pitch[0])]), np.concatenate([v, turning]), np.concatenate([a, speeding])
+            *_swing((time - self._begin) / self._seconds, self._seconds, self._waits, *self._way, self._angles)
         )
 
 
-_UP = np.array([0.0, 0.0, 1.0])
 _LEVEL = 0.02
+"""Places whose heights differ by less [m] are level."""
 
 
-def _stretched(s: float, before: float, after: float, T: float) -> list[float]:
-    """Return minimum jerk that waits for parts of the time before and after, with its derivatives by time."""
+@numba.njit(cache=True)
+def _stretched(s, before, after, T):
+    """Return minimum jerk that waits for parts of the time before and after, with its derivatives by time (3,)."""
     length = 1.0 - before - after
-    return [x / (length * T) ** k for k, x in enumerate(minimum_jerk((s - before) / length))]
+    f, df, ddf = minimum_jerk((s - before) / length)
+    return np.array([f, df / (length * T), ddf / (length * T) ** 2])
 
 
-def _sole(yaw: float, pitch: float) -> np.ndarray:
-    """Return the quaternion of a sole (z down) with a heading and turned by ``pitch``, toe down."""
-    a, b = yaw / 2, pitch / 2
-    # Rz(yaw) Ry(pitch) Rx(π)
-    return np.array(
-        [
-            np.sin(a) * np.sin(b),
-            np.cos(a) * np.cos(b),
-            np.sin(a) * np.cos(b),
-            -np.cos(a) * np.sin(b),
-        ]
-    )
+@numba.njit(cache=True)
+def _swing(s, T, waits, start, way, over, angles):
+    """Return pose, twist and its derivative at the part s of a swing of T seconds."""
+    level, turn, toe = angles
+    forward, rise = _stretched(s, waits[0], waits[1], T), _stretched(s, waits[2], waits[3], T)
+    aside = _stretched(s, 0.0, 0.55, T) - _stretched(s, 0.55, 0.0, T)
+    g, dg, ddg = out_and_back(s)
+    up = np.array([g, dg / T, ddg / T**2])
+    moved = np.empty((3, 3))
+    for k in range(3):
+        moved[k, 0] = forward[k] * way[0] + aside[k] * over[0]
+        moved[k, 1] = forward[k] * way[1] + aside[k] * over[1]
+        moved[k, 2] = rise[k] * way[2] + up[k] * over[2]
+    # Toe down in the first half and up, less, in the second: 64 s³(1 − s)³ (1 − 1.6 s).
+    slope = 1.0 - 1.6 * s
+    pitch, dpitch = toe * up[0] * slope, toe * (up[1] * slope - 1.6 * up[0] / T)
+    ddpitch = toe * (up[2] * slope - 3.2 * up[1] / T)
+    yaw, dyaw, ddyaw = level + forward[0] * turn, forward[1] * turn, forward[2] * turn
+    c, n = np.cos(yaw), np.sin(yaw)
+    pose, twist, rate = np.empty(7), np.empty(6), np.empty(6)
+    pose[:3], twist[:3], rate[:3] = start + moved[0], moved[1], moved[2]
+    # Rz(yaw) Ry(pitch) Rx(π): a sole has z down.
+    ca, sa, cb, sb = np.cos(yaw / 2), np.sin(yaw / 2), np.cos(pitch / 2), np.sin(pitch / 2)
+    pose[3], pose[4], pose[5], pose[6] = sa * sb, ca * cb, sa * cb, -ca * sb
+    # ω = ψ' ẑ + θ' y with y = (−sin ψ, cos ψ, 0), which itself turns by ψ' ẑ × y.
+    twist[3], twist[4], twist[5] = -dpitch * n, dpitch * c, dyaw
+    rate[3], rate[4], rate[5] = -ddpitch * n - dyaw * dpitch * c, ddpitch * c - dyaw * dpitch * n, ddyaw
+    return pose, twist, rate

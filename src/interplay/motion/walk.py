@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import mujoco
 import numpy as np
@@ -255,13 +255,12 @@ class Walk:
     def _make(self, sim: Simulation) -> _Plan:
         time = GRID * np.arange(int((self.seconds + _SETTLING) / GRID) + 2)
         self.feet = {w.model: self._feet(sim, w, time) for w in self.walkers}
-        always: list[Objective] = []
         group = (*(w.model for w in self.walkers), *self.carried)
-        if len(group) > 1:
-            pressed = np.mean([feet.pressed for feet in self.feet.values()], axis=0)
-            always += self._balance(sim, group, time, pressed, 1.0)
+        pressed = np.mean([feet.pressed for feet in self.feet.values()], axis=0)
+        always = self._balance(sim, group, time, pressed, 1.0)
         for model, feet in self.feet.items():
-            always += self._balance(sim, (model,), time, feet.pressed, 1.0 if len(group) == 1 else _OWN_SHARE)
+            if len(self.feet) > 1:
+                always += self._balance(sim, (model,), time, feet.pressed, _OWN_SHARE)
             always += self._carriage(sim, model, feet, time)
         always += self._extra(sim, self) if self._extra else ()
         return _Plan(always, [(step, self._swing(step)) for feet in self.feet.values() for step in feet.steps])
@@ -368,17 +367,20 @@ class _Plan(NamedTuple):
     swings: list[tuple[_Step, list[Objective]]]
 
 
-class _Turning(NamedTuple):
+class _Turning:
     """An orientation that turns with a heading."""
 
-    heading: Track
-    upright: np.ndarray
-    first: float
+    full: ClassVar[bool] = True
+
+    def __init__(self, heading: Track, upright: np.ndarray, first: float):
+        self._heading, self._upright, self._first = heading, upright, first
 
     def at(self, time: float) -> Sample:
-        yaw, rate, acceleration = self.heading.at(time)
-        about = np.array([0.0, 0.0, 1.0])
-        return Sample(turned((yaw[0] - self.first) * about, self.upright), rate * about, acceleration * about)
+        yaw, rate, acceleration = self._heading.at(time)
+        return Sample(turned((yaw - self._first) * _UP, self._upright), rate * _UP, acceleration * _UP)
+
+
+_UP = np.array([0.0, 0.0, 1.0])
 
 
 def _through(time: np.ndarray, start: np.ndarray, moves: Sequence[tuple[float, float, np.ndarray]]) -> np.ndarray:

@@ -107,22 +107,22 @@ class Balance(Com):
 def _shrunk(points: np.ndarray, margin: float) -> np.ndarray:
     """Return the corners, counter-clockwise, of the convex hull of points drawn in by a margin, or by half its breadth at most."""
     hull = _hull(points)
-    middle, ends = hull.mean(axis=0), np.roll(hull, -1, axis=0)
-    inward = np.column_stack([hull[:, 1] - ends[:, 1], ends[:, 0] - hull[:, 0]])
-    inward /= np.linalg.norm(inward, axis=1)[:, None]
-    room = float(np.einsum("ij,ij->i", inward, middle - hull).min())
-    corners = hull
-    for normal, start in zip(inward, hull, strict=True):  # cut along each edge, moved inward
-        over = (corners - start) @ normal - min(margin, 0.5 * room)
+    middle = hull.mean(axis=0)
+    edges = [(a, b - a, float(np.hypot(*(b - a)))) for a, b in zip(hull, np.roll(hull, -1, axis=0), strict=True)]
+    room = min((e[0] * (middle - a)[1] - e[1] * (middle - a)[0]) / length for a, e, length in edges)
+    margin, corners = min(margin, 0.5 * room), hull.tolist()
+    for (ax, ay), (ex, ey), length in edges:  # cut along each edge, moved inward
+        over = [(ex * (y - ay) - ey * (x - ax)) / length - margin for x, y in corners]
         cut = []
-        for k in range(len(corners)):
-            a, b = k - 1, k
-            if (over[a] < 0) != (over[b] < 0):
-                cut.append(corners[a] + over[a] / (over[a] - over[b]) * (corners[b] - corners[a]))
-            if over[b] >= 0:
-                cut.append(corners[b])
-        corners = np.array(cut)
-    return corners
+        for k, (x, y) in enumerate(corners):
+            (px, py), before, here = corners[k - 1], over[k - 1], over[k]
+            if (before < 0) != (here < 0):
+                s = before / (before - here)
+                cut.append((px + s * (x - px), py + s * (y - py)))
+            if here >= 0:
+                cut.append((x, y))
+        corners = cut
+    return np.array(corners)
 
 
 def _hull(points: np.ndarray) -> np.ndarray:

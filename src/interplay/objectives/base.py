@@ -81,12 +81,11 @@ class Objective:
 
     def level(self, time: float) -> float:
         """Return the part of the weight in force at a time: phases hand their objectives over smoothly."""
-        if not self.fades:
-            return 1.0
-        total = sum(
-            smooth((time - rise) / rising) * (1.0 - smooth((time - fall) / falling))
-            for rise, rising, fall, falling in self.fades
-        )
+        total = 0.0 if self.fades else 1.0
+        for rise, rising, fall, falling in self.fades:
+            if rise + rising <= time < fall:
+                return 1.0
+            total += smooth((time - rise) / rising) * (1.0 - smooth((time - fall) / falling))
         return min(total, 1.0)
 
     def add_to(self, terms: Kinematics, time: float, cost: Any) -> None:

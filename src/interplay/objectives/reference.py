@@ -95,6 +95,7 @@ class Part:
     def __init__(self, whole: Reference, value: slice, rate: slice):
         """Take the reference and which components of it."""
         self._whole, self._value, self._rate = whole, value, rate
+        self.full = getattr(whole, "full", False)
 
     def at(self, time: float) -> Sample:
         """Return the components at a time."""

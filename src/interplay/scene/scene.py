@@ -353,9 +353,12 @@ class Scene:
     @property
     def rest(self) -> Kinematics:
         """Terms of this scene at its initial state, at rest; shared by all who read them, so to be read at once and not moved."""
+        q = self.qpos
         if self._rest is None or self._rest.model is not self.model:
             self._rest = Kinematics(self.model)
-        self._rest.update(self.qpos, np.zeros(self.model.nv))
+        elif np.array_equal(self._rest.qpos, q):
+            return self._rest
+        self._rest.update(q, np.zeros(self.model.nv))
         return self._rest
 
 
