@@ -26,7 +26,8 @@ RETURN_SPEED, STOPPING = 0.2, 200.0
 would be thrown."""
 
 _FADED_COST = 1.0
-_TORQUE_ARM = 0.1
+TORQUE_ARM = 0.1
+"""A torque costs as much as the force that makes it at this arm [m]."""
 _SETTLING = 0.03
 
 
@@ -357,7 +358,7 @@ def _contact_rows(
         least[k] = timing[k, 5] * load
         force_cost = timing[k, 4] ** load * _FADED_COST ** (1.0 - load)
         for r in range(dim[k]):
-            cost[at + r] = force_cost if r < 3 else force_cost / _TORQUE_ARM**2
+            cost[at + r] = force_cost if r < 3 else force_cost / TORQUE_ARM**2
         X1, X2 = xmat[b1].reshape(3, 3), xmat[b2].reshape(3, 3)
         p = X1 @ p_local[k, 0] + xpos[b1]
         q = X2 @ p_local[k, 1] + xpos[b2]

@@ -2,11 +2,12 @@
 
 This is what vaillant2017 argues against (sections 1 and 3.6, Appendix B), on the same scenes, so that the two can be compared.
 
-**The programs.** A program is the integrated one with everything fixed that is not its own. Its own are its tree's q̈ and the
-wrenches of its contacts with the environment; it keeps the equations, limits and cones of these, its collision rows, its no-slip
+**The programs.** A program is the integrated one with everything fixed that is not its own. Its own are its tree's q̈, the
+wrenches of its contacts with the environment and, drawn to what was last felt there, with things that have no motors (it stands
+or sits on them, it holds them); it keeps the equations, limits and cones of these, its collision rows, its no-slip
 rows, and its share of every objective. Of the others it is fed what is known: the accelerations of those solved earlier in this
 step (trees come in the order in which they were placed); those still to come are taken to come to rest. The wrench of a contact
-with another is a given force: what was last felt there (at first, what one program would apply), or what an objective asks for.
+with another character is a given force: what was last felt there (at first, what one program would apply), or what an objective asks for.
 A subsystem without motors has nothing to decide: it has no program, and nobody is told where it should go.
 
 **The physics.** The torques found this way are applied, within the limits of their motors; accelerations and all contact wrenches
@@ -22,7 +23,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
-from interplay.constraints.contact import Contact
+from interplay.constraints.contact import TORQUE_ARM, Contact
 from interplay.control.assembly import Assembly
 from interplay.control.integrated import IntegratedController, name_conflicts, relaxable
 from interplay.control.response import respond
@@ -34,6 +35,9 @@ from interplay.qp.solvers import Piqp
 
 SLIPPING = 1e-2
 """Acceleration [m/s², rad/s²] from which a contact counts as one that gave way."""
+
+HABIT = 1e-2
+"""Cost [1/N²] of a wrench against a thing without motors other than the one felt last; torques as in contacts."""
 
 RESTING = 0.1
 """Seconds within which others are taken to come to rest, as long as nothing better is known."""
@@ -49,14 +53,14 @@ class Part(NamedTuple):
     rows: dict[str, np.ndarray]
 
 
-def part(qp: QP, x: np.ndarray, own: np.ndarray) -> Part:
-    """Return the program of some variables; the others are fixed at their values in ``x``."""
+def part(qp: QP, x: np.ndarray, own: np.ndarray, foreign: dict[str, np.ndarray]) -> Part:
+    """Return the program of some variables; the others are fixed at their values in ``x``, and ``foreign`` rows left out."""
     given = x.copy()
     given[own] = 0.0
     rows, parts = {"x": own}, {}
     for block, matrix in (("A", qp.A), ("G", qp.G)):
         columns = matrix[:, own]
-        rows[block] = np.unique(columns.indices)
+        rows[block] = np.setdiff1d(columns.indices, foreign[block])
         parts[block] = sparse.csc_matrix(columns[rows[block]]), (matrix @ given)[rows[block]]
     (A, known), (G, pressing) = parts["A"], parts["G"]
     a, g = rows["A"], rows["G"]
@@ -107,11 +111,16 @@ class IndependentController(IntegratedController):
         driven, limit = ~np.isnan(self.limits.torque), self.limits.torque
         x, conflicts = np.zeros(assembly.n), []
         x[:nv] = -terms.qvel / RESTING
-        x[nv : nv + rows.size] = self._expected(qp, assembly, state)
+        x[nv : nv + rows.size] = expected = self._expected(qp, assembly, state)
+        habit = np.zeros(assembly.n)
+        habit[nv : nv + rows.size] = self._habits(assembly)
+        pull = np.zeros(assembly.n)
+        pull[nv : nv + rows.size] = expected
+        qp = qp._replace(P=sparse.csc_matrix(qp.P + sparse.diags(habit)), c=qp.c - habit * pull)
         tau = np.zeros(nv)
         for tree in map(int, np.unique(terms.model.dof_treeid[driven])):
             mine = self._own(qp, assembly, tree)
-            found, gave_way = self._solve_part(part(qp, x, mine), assembly)
+            found, gave_way = self._solve_part(part(qp, x, mine, self._foreign(assembly, tree)), assembly)
             conflicts += name_conflicts(gave_way, assembly, terms)
             if found is None:  # nothing is known to be better than to let go
                 conflicts.append(Conflict("solver", f"no solution for {self._name(tree)}", 0.0, ""))
@@ -143,7 +152,8 @@ class IndependentController(IntegratedController):
         rows, dofs = assembly.rows, self.terms.tree_dofs(tree)
         own = [dofs]
         for k, contact in enumerate(assembly.contacts):
-            if {self._tree(contact.first.body), self._tree(contact.second.body)} <= {tree, -1}:
+            trees = {self._tree(contact.first.body), self._tree(contact.second.body)} - {tree}
+            if not any(self._driven(other) for other in trees) and len(trees) < 2:
                 own.append(assembly.nv + np.arange(rows.start[k], rows.start[k + 1]))
         shared = np.diff(qp.A[assembly.residual_rows].tocsc()[:, dofs].tocsr().indptr) > 0
         return np.concatenate([*own, assembly.nv + rows.size + np.flatnonzero(shared)])
@@ -163,6 +173,24 @@ class IndependentController(IntegratedController):
         if relaxed is None:
             return None, []
         return relaxed.solution.x, [(block, int(partial.rows[block][k]), s) for block, k, s in relaxed.slack]
+
+    def _foreign(self, assembly: Assembly, tree: int) -> dict[str, np.ndarray]:
+        """Return the rows of other trees' equations of motion: what they do is not a tree's to solve."""
+        s, tree_of = assembly.structure, self.scene.model.dof_treeid
+        return {block: np.flatnonzero(tree_of[d] != tree) for block, d in (("A", s.free_dofs), ("G", s.torque_dofs))}
+
+    def _habits(self, assembly: Assembly) -> np.ndarray:
+        """Return the cost of leaving what was felt, for each unknown of the contacts; none against the environment."""
+        rows, out = assembly.rows, np.zeros(assembly.rows.size)
+        for k, contact in enumerate(assembly.contacts):
+            at = slice(rows.start[k], rows.start[k + 1])
+            if min(self._tree(contact.first.body), self._tree(contact.second.body)) >= 0:
+                out[at] = np.repeat([HABIT, HABIT / TORQUE_ARM**2], 3)[: contact.dim]
+        return out
+
+    def _driven(self, tree: int) -> bool:
+        """Return whether a tree has motors."""
+        return tree >= 0 and not np.isnan(self.limits.torque[self.terms.tree_dofs(tree)]).all()
 
     def _tree(self, body: int) -> int:
         """Return the tree of a body, −1 if it is fixed."""

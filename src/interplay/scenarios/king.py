@@ -44,6 +44,9 @@ class King(base.Scenario):
         style: str = Field("preview", description="gait: static or preview")
         lift: float = Field(0.17, ge=0.05, le=0.25, description="how high the litter is lifted [m]")
         mass: float = Field(55.0, ge=20, le=90, description="mass of the king [kg]")
+        carried: bool = Field(
+            False, description="begin with the litter in their hands, and go on to the reaching at once"
+        )
         fixed: bool = Field(False, description="hold the litter still while the king reaches, to compare")
 
     p: Parameters
@@ -56,13 +59,18 @@ class King(base.Scenario):
         man = ip.Humanoid(1.76, 78, "male")
         for name, x in (("front", grip), ("rear", -grip)):
             scene.add(self.character or man, name, pos=(x - 0.02, 0))
-        scene.add(litter, "litter")
+        up = self.p.lift if self.p.carried else 0.0
+        scene.add(litter, "litter", pos=(0, 0, up))
         sitting = {f"{side}_{joint}": value for side in _SIDES for joint, value in _SITTING.items()}
         king = ip.Humanoid(1.64, self.p.mass, "female")
-        scene.add(king, "king", pos=(0, 0, litter.legs + 0.11 - king.placement_height), posture=sitting)
-        foot = [0.42, 0.10, litter.legs + 0.01 - litter.drop, 0, 0, 1]
+        scene.add(king, "king", pos=(0, 0, up + litter.legs + 0.11 - king.placement_height), posture=sitting)
+        foot = [0.42, 0.10, up + litter.legs + 0.01 - litter.drop, 0, 0, 1]
         feet = [(f"king/{s}_sole", [foot[0], y * foot[1], *foot[2:]]) for s, y in (("left", 1), ("right", -1))]
-        return scene.reach("king/buttocks", [-0.03, 0, litter.legs + 0.015, 0, 0, 1], *feet, balance=False)
+        scene.reach("king/buttocks", [-0.03, 0, up + litter.legs + 0.015, 0, 0, 1], *feet, balance=False)
+        for carrier in _CARRIERS if self.p.carried else ():
+            grasps = [pair for pair in _GRASPS if pair[0].startswith(carrier)]
+            scene.reach(*grasps[0], grasps[1])
+        return scene
 
     def start(self, sim: ip.Simulation) -> None:
         """Feet on the ground, the king on the litter, the litter on its legs; then the phases."""
@@ -74,7 +82,11 @@ class King(base.Scenario):
         for side in _SIDES:
             sim.contacts.add(f"king/{side}_sole", "litter/footrest")
         standing = ("litter/underside", ip.GROUND)
-        sim.contacts.add(*standing)
+        grasp = {"grip_torque": 40.0, "force_cost": 1e-4}
+        for pair in _GRASPS if self.p.carried else ():
+            sim.contacts.add(*pair, **grasp)
+        if not self.p.carried:
+            sim.contacts.add(*standing)
         sim.objectives += [
             ip.Posture(*_CARRIERS, weight=0.1),
             ip.Posture("king", weight=0.3),
@@ -84,7 +96,7 @@ class King(base.Scenario):
         palm = terms.site_xpos[sim.scene.site(_HAND)].copy()
         rest = ip.pose_value(terms.xpos[sim.scene.body("litter")])
         up = rest + [0, 0, self.p.lift, 0, 0, 0, 0]
-        away = np.array([(self.p.steps - 1) * self.p.stride, 0.0, self.p.lift])
+        away = np.zeros(3) if self.p.carried else np.array([(self.p.steps - 1) * self.p.stride, 0.0, self.p.lift])
         control = sim.add_control(
             ip.Control(
                 "reach",
@@ -119,7 +131,10 @@ class King(base.Scenario):
             finish=1.0,
         )
         down = up + [away[0], 0, -self.p.lift, 0, 0, 0, 0]
-        grasp = {"grip_torque": 40.0, "force_cost": 1e-4}
+        last = ip.Phase("reach", lambda sim: self._reach(sim, control), interactive=True, timeout=None)
+        if self.p.carried:
+            sim.machine = ip.Machine([ip.Phase("hold", self._carry(rest, 0.5), seconds=0.5), last])
+            return
         sim.machine = ip.Machine(
             [
                 ip.Phase("bend", lambda sim: self._bend(sim, 1.6), seconds=1.6, until=at_the_poles),
@@ -131,7 +146,7 @@ class King(base.Scenario):
                 ip.Phase("set down", self._still, make=[standing], seconds=0.6),
                 ip.Phase("take it again", self._carry(down, 0.6), release=[standing], seconds=0.6),
                 ip.Phase("lift again", self._carry(down + [0, 0, self.p.lift, 0, 0, 0, 0], 1.6), seconds=1.8),
-                ip.Phase("reach", lambda sim: self._reach(sim, control), interactive=True, timeout=None),
+                last,
             ]
         )
 
