@@ -18,6 +18,7 @@ from interplay.io.recording import Recording
 from interplay.io.run import run
 from interplay.io.tables import markdown, pyplot, table
 from interplay.motion.controls import read_targets
+from interplay.objectives.balance import Balance
 from interplay.objectives.base import Objective
 from interplay.objectives.com import Com
 from interplay.objectives.gaze import Gaze
@@ -32,6 +33,9 @@ Progress = Callable[[str, float], None]
 """Called with (controller, simulated seconds) now and then."""
 
 _UNITS: dict[type[Objective], str] = {Com: "m", Point: "m", Orientation: "rad", Gaze: "rad", JointAngle: "rad"}
+_BACKGROUND = 0.05
+"""Objectives of less than this part of the highest weight are background."""
+
 _COLOURS = {"integrated": "#3b6ea5", "independent": "#c0504d"}
 
 
@@ -98,7 +102,7 @@ def _judge(name: str, runs: Mapping[str, Recording], options: Mapping[str, Any])
     for k in range(steps):
         time = sim.time
         sim.step()
-        asked = [o for o in (sim.machine.objectives if sim.machine else sim.objectives) if o.level(time) >= 0.5]
+        asked = _tasks([o for o in (sim.machine.objectives if sim.machine else sim.objectives) if o.level(time) >= 0.5])
         for controller, (qpos, qvel) in states.items():
             if k >= len(qpos):
                 continue
@@ -113,10 +117,15 @@ def _judge(name: str, runs: Mapping[str, Recording], options: Mapping[str, Any])
     return errors
 
 
+def _tasks(objectives: list[Objective]) -> list[Objective]:
+    """Return the objectives that say what is to be done: no postures, forces and guards, nothing of far lower weight."""
+    tasks = [o for o in objectives if o.dim and not o.diagonal and not isinstance(o, Balance)]
+    most = max((o.weight for o in tasks), default=0.0)
+    return [o for o in tasks if o.weight >= _BACKGROUND * most]
+
+
 def _features(scene: Scene, objective: Objective, terms: Kinematics, time: float) -> Iterator[tuple[str, np.ndarray]]:
     """Yield what an objective is about, with its unit, and its error; positions and turns of a pose apart."""
-    if objective.diagonal or not objective.dim:  # a posture is background, a force no place
-        return
     m = scene.model
     trees = dict.fromkeys(int(t) for t in m.dof_treeid[objective.dofs])
     models = [m.body(int(m.tree_bodyadr[t])).name.split("/")[0] for t in trees]

@@ -33,6 +33,9 @@ _SWING = 1.0
 _BENDS = {"right": 0.85, "left": 0.55}
 """Bend of the standing knee when a foot lands [rad]: the first one reaches out, the second one is drawn in."""
 
+_MARGINS = {"bottom": 0.03, "middle": 0.07, "top": 0.07}
+"""How far inside the outline of the soles balance is guarded [m]: on shoulders, heels and toes stand on nothing."""
+
 _ROUNDS = 4
 """How often a pose is improved until its centre of mass is over the soles."""
 
@@ -122,6 +125,10 @@ class Acrobats(base.Scenario):
                 ip.Com("top", reference=control, weight=200.0),
                 ip.ComOver("top", over=_soles("top"), reference=(0, 0), weight=150.0),
                 *self._balance({name: stand[name] for name in ("bottom", "middle")}, tower, 1.0)(sim),
+                *(
+                    ip.Balance(name, *tower[name], on=_soles(name), terms=sim.terms, margin=_MARGINS[name])
+                    for name in _CAST
+                ),
             ]
 
         sim.machine = ip.Machine(
@@ -138,7 +145,7 @@ class Acrobats(base.Scenario):
         """Return the live control of the top one's centre of mass, about where it will be on the finished tower."""
         # The blocks are as high as the shoulders they lead to: she starts as high as she will stand.
         home = np.array([*base.support_centre(sim, _soles("bottom")), sim.com("top")[0][2]])
-        span = np.array([0.06, 0.15, 0.06])
+        span = np.array([0.05, 0.15, 0.06])
         return ip.Control(
             "com",
             "point",
