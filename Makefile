@@ -7,7 +7,7 @@ OUT ?= out
 .PHONY: help setup system demo test test-slow lint format types bench clean
 
 help:
-	@echo "make demo       set up, run Box, write recording, report, film strip and playback under $(OUT)/box"
+	@echo "make demo       set up, run King, write recording, report, film strip and playback under $(OUT)/king"
 	@echo "make test       set up, lint, check types, run the tests"
 	@echo "make test-slow  the long physics checks (a million steps of Stand, …)"
 	@echo "make bench      measure the speed of every scenario, write $(OUT)/bench"
@@ -26,11 +26,11 @@ $(VENV)/ready: pyproject.toml constraints.txt
 	@touch $@
 
 demo: setup
-	$(BIN)/interplay run box --out $(OUT)/box
-	@$(BIN)/interplay export $(OUT)/box $(OUT)/box/box.npz
-	@$(BIN)/interplay export $(OUT)/box $(OUT)/box/box.html
-	@$(BIN)/interplay export $(OUT)/box $(OUT)/box/box.png || echo "no film strip: OpenGL is missing (see above); everything else is there"
-	@echo "Open $(OUT)/box/box.html in a browser to watch it."
+	$(BIN)/interplay run king --out $(OUT)/king
+	@$(BIN)/interplay export $(OUT)/king $(OUT)/king/king.npz
+	@$(BIN)/interplay export $(OUT)/king $(OUT)/king/king.html
+	@$(BIN)/interplay export $(OUT)/king $(OUT)/king/king.png || echo "no film strip: OpenGL is missing (see above); everything else is there"
+	@echo "Open $(OUT)/king/king.html in a browser to watch it."
 
 lint: $(VENV)/ready
 	$(BIN)/ruff format --check --quiet src tests examples

@@ -12,6 +12,10 @@ RUNS = [
     ("ring", 0.005),
     ("stand", 0.033),
     ("box", 0.033),
+    ("king", 1 / 30),
+    ("funambulist", 0.005),
+    ("sword", 0.010),
+    ("acrobats", 0.010),
 ]
 """Scenarios and control steps [s] whose physics is checked."""
 

@@ -30,7 +30,7 @@ class King(base.Scenario):
     table_phase: ClassVar[str | None] = "lift"
     table_pairs: ClassVar[int | None] = 6
     camera: ClassVar[base.Camera] = base.Camera(
-        lookat=(0.0, 0, 0.85), distance=4.9, azimuth=125, elevation=-12, follow="litter/litter"
+        lookat=(0.0, 0, 0.72), distance=4.6, azimuth=125, elevation=-12, follow="litter/litter"
     )
 
     class Parameters(base.Parameters):
@@ -59,7 +59,7 @@ class King(base.Scenario):
         man = ip.Humanoid(1.76, 78, "male")
         for name, x in (("front", grip), ("rear", -grip)):
             scene.add(self.character or man, name, pos=(x - 0.02, 0))
-        up = self.p.lift if self.p.carried else 0.0
+        up = 0.21 if self.p.carried else 0.0  # in hanging arms
         scene.add(litter, "litter", pos=(0, 0, up))
         sitting = {f"{side}_{joint}": value for side in _SIDES for joint, value in _SITTING.items()}
         king = ip.Humanoid(1.64, self.p.mass, "female")
