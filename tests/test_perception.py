@@ -105,7 +105,8 @@ def test_a_shared_objective_is_split():
     assert len(parts) == 2
     dofs = {name: sim.terms.tree_dofs(scene.trees(name)[0]) for name in ("alice", "bob")}
     coms = {name: sim.com(name)[0] for name in dofs}
-    with sim.at(states[-LATE].time, states[-LATE].qpos, states[-LATE].qvel):
+    then = states[-LATE]
+    with sim.at(ip.Entry("then", then.time, then.qpos, then.qvel, first=False)):
         bob_then = sim.com("bob")[0].copy()
     mass = {
         name: sum(m for b, m in enumerate(scene.model.body_mass) if scene.model.body(b).name.startswith(f"{name}/"))
@@ -158,3 +159,24 @@ def test_only_characters_perceive():
     for name, delay in (("sword", 0.1), ("nobody", 0.1), ("alice", -0.1), ("alice", float("nan"))):
         with pytest.raises(ip.InputError):
             sim.perceive(name, delay)
+
+
+def test_a_guard_seen_late_has_no_weight_inside():
+    """Balance holds the height only when it must, in whose view ever."""
+    soles = ("alice/left_sole", "alice/right_sole")
+    lows = []
+    for delay in (0.0, 0.1):
+        sim = ip.Simulation(ip.Scene().add(ip.Humanoid(1.7), "alice").add(ip.Ball(), "ball", pos=(3, 0)))
+        for sole in soles:
+            sim.contacts.add(sole, ip.GROUND)
+        com = sim.com("alice")[0]
+        sim.objectives += [
+            ip.Posture("alice", weight=0.05),
+            ip.Com("alice", reference=com - [0, 0, 0.08]),
+            ip.Balance("alice", on=soles, terms=sim.terms),
+        ]
+        sim.perceive("alice", delay)
+        sim.run(2.0)
+        lows.append(com[2] - sim.com("alice")[0][2])
+    assert min(lows) > 0.06
+    assert_allclose(*lows, atol=1e-3)

@@ -75,32 +75,33 @@ def test_contacts_do_not_drift(run):
 def test_feet_push_inside_friction_and_patch(run):
     """Wrench of each sole on the ground, at the sole's centre in its own axes: fz ≥ 0, friction, pressure inside the patch.
 
-    Soles that stand throughout; those that land lie a millimetre or a few degrees off, and the certificate judges them.
+    Each from where it landed; soles that are set by inverse kinematics or land lie a little off.
     """
-    posed = {"sword/hilt", "block_top/hull"} & names(run)  # feet set by inverse kinematics, to 0.2 mm and mrad
+    posed = {"sword/hilt", "block_top/hull"} & names(run)
     rough = {"box/hull", "door/panel", "valve/disc", "lever/bulk", "litter/left_pole", "bar/bar_hull"}
     friction = 1.0 if posed or rough & names(run) else 0.8
+    checked = 0
     for c, (first, second) in enumerate(run.a["contact_names"]):
         if not first.endswith("_sole") or second != "world":
             continue
         half = run.m.site_size[run.m.site(first).id, :2]
         active = run.a["contact_active"][:, c]
-        if not active.all():
-            continue
-        run.at(0)
-        ahead = run.d.site(first).xmat.reshape(3, 3)[:, 0]
-        turn = np.array([[ahead[0], ahead[1], 0], [-ahead[1], ahead[0], 0], [0, 0, 1]])
-        w = np.hstack(
-            [run.a["contact_wrench"][active, c, :3] @ turn.T, run.a["contact_wrench"][active, c, 3:] @ turn.T]
-        )
-        fz = w[:, 2]
-        slack = 1e-6 + (1e-3 * fz if posed else 0.0)
-        assert (fz >= -1e-6).all()
-        assert (np.abs(w[:, 0]) <= friction / np.sqrt(2) * fz + slack).all()
-        assert (np.abs(w[:, 1]) <= friction / np.sqrt(2) * fz + slack).all()
-        assert (np.abs(w[:, 3]) <= half[1] * fz + slack).all()
-        assert (np.abs(w[:, 4]) <= half[0] * fz + slack).all()
-        assert (np.abs(w[:, 5]) <= friction / np.sqrt(2) * half.sum() * fz + slack).all()
+        edges = np.flatnonzero(np.diff(np.concatenate([[0], active, [0]])))
+        for begin, end in edges.reshape(-1, 2):
+            run.at(int(begin))
+            ahead = run.d.site(first).xmat.reshape(3, 3)[:, 0]
+            turn = np.array([[ahead[0], ahead[1], 0], [-ahead[1], ahead[0], 0], [0, 0, 1]])
+            w = run.a["contact_wrench"][begin:end, c].reshape(-1, 2, 3) @ turn.T
+            fz = w[:, 0, 2]
+            landed = begin > 0 or not active.all()
+            tilt, arm = (0.05, 0.004) if landed else (1e-3, 1e-3) if posed else (0.0, 0.0)
+            assert (fz >= -1e-6).all()
+            assert (np.abs(w[:, 0, :2]) <= (friction / np.sqrt(2) + tilt) * fz[:, None] + 1e-6).all()
+            assert (np.abs(w[:, 1, 0]) <= (half[1] + arm) * fz + 1e-6).all()
+            assert (np.abs(w[:, 1, 1]) <= (half[0] + arm) * fz + 1e-6).all()
+            assert (np.abs(w[:, 1, 2]) <= (friction / np.sqrt(2) * half.sum() + arm) * fz + 1e-6).all()
+            checked += 1
+    assert checked
 
 
 def names(run):

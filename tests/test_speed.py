@@ -39,7 +39,7 @@ sim.push("ann/chest", (120, 0, 0), 0.2)
 changes = 0
 for _ in range(100):
     changes += sim.step().proof.iterations
-late = [key for key, count in kernels().items() if key in before and count != before[key]]
+late = [key for key, count in kernels().items() if count != before.get(key, 0)]
 print("changes", changes > 0, "late", late)
 """
 

@@ -12,7 +12,7 @@ from interplay.models.objects import Ball, Barbell, Box, Litter, Sword, Table
 from interplay.motion import blocks, conditions
 from interplay.motion.controls import Control, Target
 from interplay.motion.footsteps import Gait
-from interplay.motion.machine import Machine, Phase
+from interplay.motion.machine import Entry, Machine, Phase
 from interplay.motion.walk import Walk, Walker
 from interplay.objectives.balance import Balance
 from interplay.objectives.base import Feature, Objective
@@ -53,6 +53,7 @@ __all__ = [
     "Control",
     "Custom",
     "Door",
+    "Entry",
     "Feature",
     "Frame",
     "Gait",

@@ -76,6 +76,14 @@ def number(what: str, value: Any, low: float = -math.inf, high: float = math.inf
     return value
 
 
+def whole(what: str, value: Any, low: int, high: int | None = None) -> int:
+    """Return ``value`` as a whole number from ``low`` on (to ``high``), or raise an error that names the quantity."""
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < low or (high or value) < value:
+        bounds = f"≥ {low}" if high is None else f"in [{low}, {high}]"
+        raise InputError(f"{what}: expected a whole number {bounds}, got {value!r}")
+    return int(value)
+
+
 def vector(what: str, value: Any, size: int | tuple[int, ...]) -> np.ndarray:
     """Return ``value`` as a finite float array of the given size(s), or raise an error that names the quantity."""
     sizes = (size,) if isinstance(size, int) else size

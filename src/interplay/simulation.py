@@ -16,9 +16,9 @@ from interplay.constraints.contact_set import ContactSet
 from interplay.control.independent import IndependentController
 from interplay.control.integrated import Demands, IntegratedController
 from interplay.control.state import Conflict, Memory, Solution, State
-from interplay.errors import InputError, InterplayError, number, pick, vector
+from interplay.errors import InputError, InterplayError, number, pick, vector, whole
 from interplay.motion.controls import Control, Target
-from interplay.motion.machine import Machine
+from interplay.motion.machine import Entry, Machine
 from interplay.objectives.base import Objective
 from interplay.qp import solvers
 from interplay.scene.kinematics import Kinematics
@@ -69,9 +69,7 @@ class Simulation:
         self.controller.demands = self._demands
         self.dt = self.controller.dt
         self.world = pick("world", world, WORLDS)(scene, self.dt)
-        if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
-            raise InputError(f"seed: expected a whole number ≥ 0, got {seed!r}")
-        self.rng = np.random.default_rng(seed)
+        self.rng = np.random.default_rng(whole("seed", seed, 0))
         self._state = self.controller.initial_state()
         self.contacts = ContactSet(scene, lambda: self.terms, lambda: self.time)
         self._objectives: list[Objective] = []
@@ -168,6 +166,10 @@ class Simulation:
         m.body_mass[index] = mass
         self._masses_changed()
 
+    def _set_masses(self, mass: np.ndarray, inertia: np.ndarray) -> None:
+        self.scene.model.body_mass[:], self.scene.model.body_inertia[:] = mass, inertia
+        self._masses_changed()
+
     def _masses_changed(self) -> None:
         mujoco.mj_setConst(self.scene.model, self._spare)
         self.controller.refresh()
@@ -221,6 +223,10 @@ class Simulation:
             momentum += self.terms.momentum(tree)[0][:3]
         return position / mass, momentum / mass
 
+    def middle(self, *surfaces: str) -> np.ndarray:
+        """Return the middle (3,) [m] of some surfaces."""
+        return self.terms.site_xpos[[self.scene.site(s) for s in surfaces]].mean(axis=0)
+
     def force(self, surface: str) -> np.ndarray:
         """Return the force [N] ON a surface by its contact at the last step, in contact axes (z: into it); zero without contact."""
         return self._contact_forces().get(surface, np.zeros(3))
@@ -235,14 +241,25 @@ class Simulation:
                     self._forces[contact.second.name] = contact.second_side * wrench[:3]
         return self._forces
 
+    @property
+    def masses(self) -> tuple[np.ndarray, np.ndarray] | None:
+        """Masses [kg] and inertias [kg·m²] of all bodies, if any has changed since the beginning."""
+        m = self.scene.model
+        return (m.body_mass.copy(), m.body_inertia.copy()) if self.mass_changes else None
+
     @contextmanager
-    def at(self, time: float, qpos: np.ndarray, qvel: np.ndarray) -> Iterator[None]:
-        """Look at another moment for a while (used to enter a phase again as it was entered)."""
-        saved, self._state = self._state, State(time, qpos, qvel, np.zeros_like(qvel), self._state.memory)
+    def at(self, entry: Entry) -> Iterator[None]:
+        """Look at the moment at which a phase was entered for a while."""
+        saved, present = self._state, self.masses
+        self._state = State(entry.time, entry.qpos, entry.qvel, np.zeros_like(entry.qvel), saved.memory)
+        if entry.masses is not None:
+            self._set_masses(*entry.masses)
         try:
             yield
         finally:
             self._state = saved
+            if present is not None and entry.masses is not None:
+                self._set_masses(*present)
 
     def checkpoint(self) -> dict[str, Any]:
         """Return what resumes this run, as plain numbers."""
@@ -267,9 +284,7 @@ class Simulation:
         nq, nv = self.scene.model.nq, self.scene.model.nv
         qpos, qvel = vector("checkpoint qpos", data["qpos"], nq), vector("checkpoint qvel", data["qvel"], nv)
         if data["mass"]:
-            m = self.scene.model
-            m.body_mass[:], m.body_inertia[:] = data["mass"]
-            self._masses_changed()
+            self._set_masses(*map(np.array, data["mass"]))
         for name, saved in data["controls"].items():
             pick("control", name, self.controls).restore(saved)
         if self.machine and data["machine"]:
@@ -279,6 +294,8 @@ class Simulation:
         self._forces = {name: np.array(force) for name, force in data["forces"].items()}
         self.rng.bit_generator.state = data["rng"]
         self.steps = int(data["steps"])
+        now = float(data["time"])
+        self.targets = [t for t in self.targets if t.time > now - self.dt + 1e-9]
         self._state = State(float(data["time"]), qpos, qvel, np.zeros(nv), Memory.restore(data["memory"]))
 
     # -- stepping ------------------------------------------------------------------------------------------------------

@@ -83,6 +83,8 @@ class IndependentController(IntegratedController):
         found = respond(terms, assembly.rows, qp.A[slip, : assembly.nv].toarray(), force, self.dt)
         slipped = [("A", slip.start + k, float(s)) for k, s in enumerate(found.slip) if abs(s) > SLIPPING]
         conflicts = (*conflicts, *name_conflicts(slipped, assembly, terms))
+        if not found.settled:
+            conflicts = (*conflicts, Conflict("solver", "contact forces", 0.0, ""))
         x = np.concatenate([found.qacc, found.wrench, np.zeros(len(assembly.cost.residual_rate))])
         nan = float("nan")
         return QPSolution(x, True, found.status, found.iterations, nan, nan, nan, 0.0), conflicts, bool(conflicts)
@@ -143,7 +145,7 @@ class IndependentController(IntegratedController):
         unknowns, felt = slice(assembly.nv, assembly.nv + rows.size), np.zeros(rows.size)
         for k, contact in enumerate(assembly.contacts):
             felt[rows.start[k] : rows.start[k + 1]] = known.get(_key(contact), np.zeros(6))[: contact.dim]
-        if not known:  # at the very beginning: as one program would hold the scene
+        if not known and assembly.contacts:  # at the very beginning: as one program would hold the scene
             felt[:] = super()._solve_or_relax(qp, assembly, state)[0].x[unknowns]
         return (rows.cost * felt - qp.c[unknowns]) / qp.P.diagonal()[unknowns]
 

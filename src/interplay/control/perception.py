@@ -101,8 +101,8 @@ class Seen(Objective):
         return x._replace(jacobian=np.ascontiguousarray(x.jacobian[:, self._columns]))
 
     def add_to(self, terms: Kinematics, time: float, cost: Any) -> None:
-        """Add the cost at the present weight of the whole."""
-        cost.add(self, self._whole.weight * self._whole.level(time), self.feature(terms, time))
+        """Add the cost at the weight of the whole in the view."""
+        cost.add(self, self._whole.weight_at(self._terms, time), self.feature(terms, time))
 
 
 class SeenPairs:

@@ -26,7 +26,7 @@ def rehearse() -> None:
     from interplay.objectives.frame import turned
 
     Track(np.zeros((5, 2))).at(0.01)
-    foot = Footprint("left", np.zeros(3), 0.0, ip.GROUND)
+    foot = Footprint("left", np.zeros(3), 0.0)
     Swing(foot, foot, 0.0, ip.Gait()).at(0.1)
     turned(np.zeros(3), np.array([1.0, 0.0, 0.0, 0.0]))
 

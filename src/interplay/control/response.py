@@ -39,6 +39,8 @@ class Response(NamedTuple):
     wrench: np.ndarray
     slip: np.ndarray
     status: str
+    settled: bool
+    """Whether forces were found that obey Coulomb's law."""
     iterations: int
 
 
@@ -64,6 +66,7 @@ def respond(terms: Kinematics, rows: ContactRows, J: np.ndarray, force: np.ndarr
         None,
     )
     f, offset, status, iterations = np.zeros(len(b)), np.zeros(len(b)), "no contact", 0
+    done = not len(b)
     for _ in range(_REPEATS if len(b) else 0):
         found = Piqp().solve(program._replace(c=b + offset))
         iterations, status = iterations + found.iterations, found.status
@@ -79,7 +82,7 @@ def respond(terms: Kinematics, rows: ContactRows, J: np.ndarray, force: np.ndarr
         if done:
             break
     qacc = free + yielding @ f
-    return Response(qacc, T @ f, J @ qacc - still, status, iterations)
+    return Response(qacc, T @ f, J @ qacc - still, status, bool(done), iterations)
 
 
 def _corners(contact: Contact) -> np.ndarray:

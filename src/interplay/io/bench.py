@@ -16,7 +16,7 @@ from interplay.errors import InputError, number
 from interplay.io.bench_report import PAPER, write_report
 from interplay.io.recording import problem_size
 from interplay.io.report import table_size
-from interplay.io.run import finished
+from interplay.io.run import finished, make_folder
 from interplay.objectives.base import FADE
 from interplay.qp.problem import QP, QPSolution, QPSolver
 from interplay.qp.solvers import DEFAULT, Piqp, make_solver
@@ -83,7 +83,7 @@ def bench(
     for name in solvers:
         make_solver(name)
     out = Path(out)
-    out.mkdir(parents=True, exist_ok=True)
+    make_folder(out)
     results = []
     for index, case in enumerate(cases):
         if progress:
@@ -92,7 +92,7 @@ def bench(
         entry = _time(case, steps)
         agreement = _agree(case, share, entry["steps"]) if share else {}
         results.append({**entry, **_compare(case, solvers), "agreement": agreement})
-    (out / "bench.json").write_text(json.dumps(results) + "\n")
+    (out / "bench.json").write_text(json.dumps(results, allow_nan=False) + "\n")
     return write_report(results, out)
 
 

@@ -34,7 +34,7 @@ Progress = Callable[[str, float], None]
 
 _UNITS: dict[type[Objective], str] = {Com: "m", Point: "m", Orientation: "rad", Gaze: "rad", JointAngle: "rad"}
 _BACKGROUND = 0.05
-"""Objectives of less than this part of the highest weight are background."""
+"""Objectives of less than this part of the first one's weight are background: a phase names its task first."""
 
 _COLOURS = {"integrated": "#3b6ea5", "independent": "#c0504d"}
 
@@ -118,10 +118,9 @@ def _judge(name: str, runs: Mapping[str, Recording], options: Mapping[str, Any])
 
 
 def _tasks(objectives: list[Objective]) -> list[Objective]:
-    """Return the objectives that say what is to be done: no postures, forces and guards, nothing of far lower weight."""
+    """Return the objectives that say what is to be done: no postures, forces and guards, nothing far below the first task."""
     tasks = [o for o in objectives if o.dim and not o.diagonal and not isinstance(o, Balance)]
-    most = max((o.weight for o in tasks), default=0.0)
-    return [o for o in tasks if o.weight >= _BACKGROUND * most]
+    return [o for o in tasks if o.weight >= _BACKGROUND * tasks[0].weight]
 
 
 def _features(scene: Scene, objective: Objective, terms: Kinematics, time: float) -> Iterator[tuple[str, np.ndarray]]:

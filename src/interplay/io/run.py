@@ -74,17 +74,13 @@ def run(
     last_target = sim.targets[-1].time if sim.targets else 0.0
     if seconds is not None:
         seconds = number("seconds", seconds, sim.dt, 1e7, "s")
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"cannot write to {str(out)!r}: {error.strerror}") from None
+    make_folder(out)
     if before is not None:
         if not before.scene_path.exists() or sim.scene.xml != before.scene_path.read_text():
             raise InputError(f"resume: {str(before.scene_path)!r} is not the scene that {name!r} builds now")
         with open(before.path, "r+b") as file:  # cut off a torn tail
             file.truncate(before.bytes_read)
         sim.restore(before.checkpoint)
-        sim.targets = [t for t in sim.targets if t.time > sim.time - sim.dt + 1e-9]
     else:
         sim.scene.save(out / "scene.xml")
     head = {
@@ -109,6 +105,14 @@ def run(
     write_report(report, out / "report.json")
     chosen.figures(out)
     return report
+
+
+def make_folder(path: Path) -> None:
+    """Make a folder for results, or say why that cannot be."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"cannot write to {str(path)!r}: {error.strerror}") from None
 
 
 def _all_parameters(name: str, parameters: Mapping[str, Any]) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import mujoco
 
-from interplay.errors import InputError, number, vector
+from interplay.errors import number, vector, whole
 from interplay.models.base import Model, new_spec, patch, solid
 
 _STONE, _BEAM = [0.70, 0.71, 0.74, 1], [0.66, 0.50, 0.36, 1]
@@ -72,9 +72,7 @@ class Stairs(_Environment):
     def __init__(self, steps: int = 4, rise: float = 0.16, tread: float = 0.30, width: float = 1.2):
         """Take the number of steps, rise, tread and width [m]."""
         super().__init__()
-        if isinstance(steps, bool) or not isinstance(steps, int) or not 1 <= steps <= 100:
-            raise InputError(f"Stairs steps: expected a whole number in [1, 100], got {steps!r}")
-        self.steps, self.rise = steps, number("Stairs rise", rise, 0.01, 1, "m")
+        self.steps, self.rise = whole("Stairs steps", steps, 1, 100), number("Stairs rise", rise, 0.01, 1, "m")
         self.tread, self.width = (
             number("Stairs tread", tread, 0.05, 5, "m"),
             number("Stairs width", width, 0.1, 50, "m"),

@@ -45,7 +45,7 @@ def shift_com(
 
     def objectives(sim: Simulation) -> list[Objective]:
         com, _ = sim.com(model)
-        middle = np.mean([sim.terms.site_xpos[sim.scene.site(s)] for s in surfaces], axis=0)
+        middle = sim.middle(*surfaces)
         goal = np.array([middle[0], middle[1], com[2]]) + shift
         return [
             Com(model, reference=MinimumJerk(com, goal, sim.time, seconds)),

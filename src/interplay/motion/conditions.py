@@ -51,7 +51,7 @@ def com_over(model: str | Sequence[str], *surfaces: str, within: float = 0.03, s
 
     def condition(sim: Simulation) -> bool:
         com, velocity = sim.com(*models)
-        middle = np.mean([sim.terms.site_xpos[sim.scene.site(s)] for s in surfaces], axis=0)
+        middle = sim.middle(*surfaces)
         return float(np.linalg.norm(com[:2] - middle[:2])) < within and float(np.linalg.norm(velocity[:2])) < speed
 
     return condition

@@ -22,17 +22,16 @@ _IN_LINE = 0.02
 
 
 class Footprint(NamedTuple):
-    """Where a sole stands: its side, centre (3,) [m], heading [rad] and the surface under it."""
+    """Where a sole stands: its side, centre (3,) [m] and heading [rad]."""
 
     side: str
     place: np.ndarray
     heading: float
-    surface: str
 
 
 _USUAL = {
     "static": {"stride": 0.25, "swing": 0.9, "double": 1.1, "lower": 0.05},
-    "preview": {"stride": 0.36, "swing": 0.58, "double": 0.18, "lower": 0.06},
+    "preview": {"stride": 0.36, "swing": 0.56, "double": 0.16, "lower": 0.06},
 }
 """What a style takes where nothing is given. Soles stay flat until they lift: a longer stride needs bent knees."""
 
@@ -94,16 +93,12 @@ class Gait:
 
 
 def standing(sim: Simulation, model: str) -> dict[str, Footprint]:
-    """Return where a character's soles are, and on what."""
+    """Return where a character's soles are."""
     out = {}
     for side in SIDES:
-        name = f"{model}/{side}_sole"
-        site, contact = sim.scene.site(name), sim.contacts.find(name)
+        site = sim.scene.site(f"{model}/{side}_sole")
         forward = sim.terms.site_xmat[site].reshape(3, 3)[:, 0]
-        surface = contact.second.name if contact.first.name == name else contact.first.name
-        out[side] = Footprint(
-            side, sim.terms.site_xpos[site].copy(), float(np.arctan2(forward[1], forward[0])), surface
-        )
+        out[side] = Footprint(side, sim.terms.site_xpos[site].copy(), float(np.arctan2(forward[1], forward[0])))
     return out
 
 
@@ -121,7 +116,6 @@ def footsteps(
     In line (``width`` 0, on a beam) the last step is like the others. ``surfaces`` is what they step on: one surface, or one
     for each step; each must be level.
     """
-    number("walk steps", steps, 1, 1000)
     pick("first side", first, dict.fromkeys(SIDES))
     surfaces = one_for_each(surfaces, steps)
     stand = standing(sim, model)
@@ -144,7 +138,7 @@ def footsteps(
             yaw += gait.turn
         place = middle + _turned((0.0, 0.5 * sign * width), yaw)
         height = sim.terms.site_xpos[sim.scene.site(surfaces[k])][2]
-        out.append(Footprint(side, np.array([*place, height]), yaw, surfaces[k]))
+        out.append(Footprint(side, np.array([*place, height]), yaw))
     return out
 
 

@@ -55,7 +55,7 @@ class Phase:
     interactive: bool = False
 
 
-@dataclass
+@dataclass(eq=False)
 class Entry:
     """A phase that was entered: when, in which state, when it was left and how long its objectives then fade.
 
@@ -69,6 +69,10 @@ class Entry:
     first: bool
     left: float = math.inf
     fade: float = FADE
+    masses: tuple[np.ndarray, np.ndarray] | None = None
+    """Masses and inertias of all bodies then, where they change."""
+    since_then: dict[str, float] = field(default_factory=dict)
+    """When the phases that refer to this one were entered."""
     objectives: list[Objective] = field(default_factory=list)
 
     def checkpoint(self) -> dict[str, Any]:
@@ -81,6 +85,8 @@ class Entry:
             "first": self.first,
             "left": None if self.left == math.inf else self.left,
             "fade": self.fade,
+            "masses": None if self.masses is None else [part.tolist() for part in self.masses],
+            "since_then": self.since_then,
         }
 
     @classmethod
@@ -95,6 +101,8 @@ class Entry:
             data["first"],
             left,
             data["fade"],
+            None if data["masses"] is None else (np.array(data["masses"][0]), np.array(data["masses"][1])),
+            dict(data["since_then"]),
         )
 
 
@@ -200,14 +208,25 @@ class Machine:
         self.visited.append(name)
         if self.entries:
             self.entries[-1].left, self.entries[-1].fade = now, phase.fade
-        self._activate(sim, Entry(name, now, sim.state.qpos.copy(), sim.state.qvel.copy(), first=not self.entries))
+        self._activate(
+            sim, Entry(name, now, sim.state.qpos.copy(), sim.state.qvel.copy(), not self.entries, masses=sim.masses)
+        )
 
     def _activate(self, sim: Simulation, entry: Entry) -> None:
         phase = self.phases[entry.phase]
         if phase.name in self._begun:
             self._begun[phase.name] = entry
+        begun = ()
+        if phase.since is not None:
+            found = self._begun[phase.since]
+            if found is None:
+                raise InputError(
+                    f"phase {phase.name!r} refers to {phase.since!r}, which has not been entered before it"
+                )
+            found.since_then[phase.name] = entry.time
+            begun = (found,)
         if callable(phase.objectives):
-            entry.objectives = list(phase.objectives(sim, *([self._begun[phase.since]] if phase.since else ())))
+            entry.objectives = list(phase.objectives(sim, *begun))
         else:
             entry.objectives = list(phase.objectives)
         for objective in entry.objectives:
@@ -241,9 +260,13 @@ class Machine:
             data["failure"],
             [],
         )
+        self._begun = {name: None for name in self._begun}
         self._begun |= {name: Entry.restore(saved) for name, saved in data["begun"].items()}
         for entry in map(Entry.restore, data["entries"]):
-            with sim.at(entry.time, entry.qpos, entry.qvel):
+            known = self._begun.get(entry.phase)
+            if known is not None and known.time == entry.time:
+                entry.since_then = known.since_then
+            with sim.at(entry):
                 self._activate(sim, entry)
 
 

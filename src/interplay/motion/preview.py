@@ -74,7 +74,8 @@ class Track:
 
     def at(self, time: float) -> Sample:
         """Return value, velocity and acceleration."""
-        k = max(int(time / GRID), 0)
+        time = max(time, 0.0)
+        k = int(time / GRID)
         if k >= len(self._pieces):
             return self._rest
         return Sample(*_piece(self._pieces[k], time - k * GRID))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 import mujoco
 import numpy as np
 
-from interplay.errors import InputError, number
+from interplay.errors import InputError, number, whole
 from interplay.motion.conditions import all_of, met, unloaded
 from interplay.motion.footsteps import (
     SIDES,
@@ -62,11 +62,10 @@ class Clock:
     end: float = math.inf
     """Where the clock stands still in the present phase."""
 
-    def enter(self, begun: float, now: float, start: float, end: float) -> None:
-        """Begin a phase that was planned from ``start`` to ``end``."""
-        if begun != self.begun:
-            self.begun, self.waited = begun, 0.0
-        self.waited = max(self.waited, now - begun - start - _PATIENCE)
+    def enter(self, begun: Entry, starts: Mapping[str, float], end: float) -> None:
+        """Begin a phase that ends at ``end``; ``starts`` says for when each phase of the walk was planned."""
+        late = [time - begun.time - starts[phase] for phase, time in begun.since_then.items()]
+        self.begun, self.waited = begun.time, max(0.0, max(late, default=0.0) - _PATIENCE)
         self.end = end + _PATIENCE
 
     def now(self, time: float) -> float:
@@ -158,18 +157,29 @@ class Walk:
             extra: further objectives, made when the walk begins; it gets the walk too, whose ``clock`` and ``feet`` say when
                 and where they step.
         """
-        self.name, self.steps, self.gait, self.carried = name, steps, gait or Gait(), tuple(carried)
+        self.name, self.steps, self.gait, self.carried = (
+            name,
+            whole("walk steps", steps, 1),
+            gait or Gait(),
+            tuple(carried),
+        )
         self.walkers = (
             [Walker(walkers)] if isinstance(walkers, str) else [walkers] if isinstance(walkers, Walker) else [*walkers]
         )
         if not self.walkers:
             raise InputError("walk: expected at least one character")
-        usual = 1.0 if self.gait.style == "preview" else self.gait.double
-        self._begin = number("walk begin", usual if begin is None else begin, 0.2, 10, "s")
-        self._finish, self._friction, self._extra = number("walk finish", finish, 0.2, 10, "s"), friction, extra
-        self.clock = Clock()
+        if len({w.model for w in self.walkers}) < len(self.walkers):
+            raise InputError(f"walk: each character walks once, got {[w.model for w in self.walkers]}")
+        for w in self.walkers:
+            number(f"delay of {w.model!r}", w.delay, 0, 60, "s")
         self._fade = min(FADE, 0.5 * self.gait.double)
-        self._made: tuple[tuple[float, bytes], _Plan] | None = None
+        usual = 1.0 if self.gait.style == "preview" else self.gait.double
+        self._begin = number("walk begin", usual if begin is None else begin, max(0.2, self._fade), 10, "s")
+        self._finish, self._extra = number("walk finish", finish, 0.2, 10, "s"), extra
+        self._friction = number("walk friction", friction, 0.01, 10)
+        self.clock = Clock()
+        self._made: tuple[Simulation, float, _Plan] | None = None
+        self._starts: dict[str, float] = {}
 
     # -- timing --------------------------------------------------------------------------------------------------------
 
@@ -202,6 +212,7 @@ class Walk:
         out = []
         names = [f"{self.name}: {self._label(marks.get(t, {}), soles)}" for t in events[:-1]]
         names = [n if names.index(n) == i else f"{n} ({names[:i].count(n) + 1})" for i, n in enumerate(names)]
+        self._starts = dict(zip(names, events[:-1], strict=True))
         for k, (start, end) in enumerate(pairwise(events)):
             now, then = marks.get(start, {}), marks.get(end, {})
             ends: list[Condition] = [lambda sim, end=end: self.clock.now(sim.time) >= end - _EPS]
@@ -236,7 +247,7 @@ class Walk:
         def objectives(sim: Simulation, begun: Entry) -> Sequence[Objective]:
             plan = self._plan(sim, begun)
             # A foot is held in its place while it is unloaded: when its contact ends, nothing else moves it.
-            self.clock.enter(begun.time, sim.time, start, end)
+            self.clock.enter(begun, self._starts, end)
             swinging = [
                 o for step, swing in plan.swings if step.unload < end - _EPS and step.land > start + _EPS for o in swing
             ]
@@ -246,11 +257,10 @@ class Walk:
 
     def _plan(self, sim: Simulation, begun: Entry) -> _Plan:
         """Return what the walk is made of; made anew only when it is begun anew."""
-        key = (begun.time, begun.qpos.tobytes())
-        if self._made is None or self._made[0] != key:
-            with sim.at(begun.time, begun.qpos, begun.qvel):
-                self._made = key, self._make(sim)
-        return self._made[1]
+        if self._made is None or self._made[0] is not sim or self._made[1] != begun.time:
+            with sim.at(begun):
+                self._made = sim, begun.time, self._make(sim)
+        return self._made[2]
 
     def _make(self, sim: Simulation) -> _Plan:
         time = GRID * np.arange(int((self.seconds + _SETTLING) / GRID) + 2)
@@ -298,6 +308,8 @@ class Walk:
         # At first it presses below where it is: a walk begins without a jerk.
         ground = pressed[:, :2] + (1.0 - _eased(time, 0.0, self._begin)) * (now - pressed[0])[:2]
         if self.gait.style == "preview":
+            if sim.scene.gravity <= 0 or now[2] <= floor:
+                raise InputError("walk: a preview gait needs gravity, and a centre of mass above the feet")
             velocity = com.feature(sim.terms, sim.time).velocity[:2]
             level = preview(ground, now[:2], velocity, now[2] - floor, sim.scene.gravity)
         else:

@@ -96,12 +96,15 @@ class Balance(Com):
         motion[1] -= terms.motion(self._body, place).velocity[:3]
         return _leaving(motion, self._floor, self._gravity, self.polygon)[1]
 
+    def weight_at(self, terms: Kinematics, time: float) -> float:
+        """Return a weight that grows with the distance from the polygon; 0 inside it."""
+        return super().weight_at(terms, time) * min(self.away(terms) / _FULL, 1.0) ** 2
+
     def add_to(self, terms: Kinematics, time: float, cost: Any) -> None:
-        """Add the cost with a weight that grows with the distance from the polygon; nothing inside it."""
-        away = self.away(terms)
-        if away > 0.0:
-            share = min(away / _FULL, 1.0) ** 2
-            cost.add(self, self.weight * share * self.level(time), self.feature(terms, time))
+        """Add the cost, if there is any."""
+        weight = self.weight_at(terms, time)
+        if weight > 0.0:
+            cost.add(self, weight, self.feature(terms, time))
 
 
 def _shrunk(points: np.ndarray, margin: float) -> np.ndarray:

@@ -88,9 +88,13 @@ class Objective:
             total += smooth((time - rise) / rising) * (1.0 - smooth((time - fall) / falling))
         return min(total, 1.0)
 
+    def weight_at(self, terms: Kinematics, time: float) -> float:
+        """Return the weight in force at a state and time."""
+        return self.weight * self.level(time)
+
     def add_to(self, terms: Kinematics, time: float, cost: Any) -> None:
         """Add this objective's quadratic cost; ``cost`` is the controller's :class:`interplay.control.cost.Cost`."""
-        cost.add(self, self.weight * self.level(time), self.feature(terms, time))
+        cost.add(self, self.weight_at(terms, time), self.feature(terms, time))
 
     def error(self, terms: Kinematics, time: float) -> np.ndarray:
         """Return x ⊖ x_ref at the present state."""

@@ -80,6 +80,10 @@ class Meet(Pose):
         k = self._scale
         return Feature(k * error, k * velocity, k[:, None] * jacobian, k * bias)
 
+    def error(self, terms: Kinematics, time: float) -> np.ndarray:
+        """Return displacement [m] and turn [rad] that remain."""
+        return super().feature(terms, time).error
+
 
 @numba.njit(cache=True)
 def _face_to_face(start, place, turn, planar, stand_off):
@@ -91,5 +95,5 @@ def _face_to_face(start, place, turn, planar, stand_off):
     angle = np.arctan2(sine, (z * aim).sum())
     goal = np.empty(7)
     goal[:3] = place + stand_off * axis
-    goal[3:] = turned(about * (angle / sine) if sine > 1e-9 else np.array([angle, 0.0, 0.0]), start)
+    goal[3:] = turned(about * (angle / sine) if sine > 1e-9 else angle * rotation(start)[:, 0].copy(), start)
     return goal

@@ -144,7 +144,7 @@ class Acrobats(base.Scenario):
     def _control(self, sim: ip.Simulation) -> ip.Control:
         """Return the live control of the top one's centre of mass, about where it will be on the finished tower."""
         # The blocks are as high as the shoulders they lead to: she starts as high as she will stand.
-        home = np.array([*base.support_centre(sim, _soles("bottom")), sim.com("top")[0][2]])
+        home = np.array([*sim.middle(*_soles("bottom"))[:2], sim.com("top")[0][2]])
         span = np.array([0.05, 0.15, 0.06])
         return ip.Control(
             "com",
@@ -244,5 +244,5 @@ def _soles(name: str) -> tuple[str, ...]:
 
 def _over(sim: ip.Simulation, models: Sequence[str], surfaces: Sequence[str]) -> np.ndarray:
     """Return where the common centre of mass is, seen from the middle of some surfaces [m]."""
-    middle = np.mean([sim.terms.site_xpos[sim.scene.site(s)] for s in surfaces], axis=0)
+    middle = sim.middle(*surfaces)
     return sim.com(*models)[0] - middle

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
-import numpy as np
 import pydantic
 
 from interplay.errors import InputError, unknown_name
@@ -134,11 +133,6 @@ class Scenario:
         return sim
 
 
-def support_centre(sim: Simulation, surfaces: Sequence[str]) -> np.ndarray:
-    """Return the middle (x, y) of some surfaces."""
-    return np.mean([sim.terms.site_xpos[sim.scene.site(s)][:2] for s in surfaces], axis=0)
-
-
 def parts(sim: Simulation, model: str, *names: str) -> list[str]:
     """Return those bodies of a model that it has, with its name before them: not every character has a neck."""
     bodies = {sim.scene.model.body(b).name for b in range(sim.scene.model.nbody)}
@@ -172,7 +166,7 @@ def at_work(sim: Simulation, model: str, watched: str) -> Objectives:
         sim.objectives += [Gaze(f"{model}/head", watched, axis=(0.97, 0, -0.25), weight=1.0)]
     else:  # of other bodies we do not know where the eyes look from, and whether the trunk bends as ours does
         sim.objectives += [Orientation(body, weight=5.0) for body in parts(sim, model, "chest")]
-    centre = support_centre(sim, soles)
+    centre = sim.middle(*soles)[:2]
     return lambda sim: [
         Com(model, reference=centre, axes="xy", weight=60.0),
         Com(model, axes="z", weight=2.0),

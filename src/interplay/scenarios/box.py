@@ -85,7 +85,7 @@ class Box(base.Scenario):
                 help="pose of the box",
             )
         )
-        centre = base.support_centre(sim, ("alice/left_sole", "alice/right_sole"))
+        centre = sim.middle("alice/left_sole", "alice/right_sole")[:2]
         friction = {"friction": self.p.friction}
 
         def balance(sim: ip.Simulation) -> Sequence[ip.Objective]:

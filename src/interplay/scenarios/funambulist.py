@@ -104,13 +104,10 @@ class Funambulist(base.Scenario):
     def _balance(self, sim: ip.Simulation) -> Sequence[ip.Objective]:
         """Keep the centre of mass of both over the two feet."""
         soles = ("alice/left_sole", "alice/right_sole")
-        centre = base.support_centre(sim, soles)
+        centre = sim.middle(*soles)[:2]
         return [
             ip.Balance("alice", "bar", on=soles, terms=sim.terms, margin=0.02),
             ip.Com("alice", "bar", reference=centre, axes="xy", weight=100.0, stiffness=40.0),
             ip.Com("alice", reference=[sim.com("alice")[0][2]], axes="z", weight=10.0),
-            *(
-                ip.Orientation(f"alice/{body}", weight=weight)
-                for body, weight in (("pelvis", 4.0), ("chest", 2.0), ("head", 1.0))
-            ),
+            *(ip.Orientation(body, weight=2.0) for body in base.parts(sim, "alice", "pelvis", "chest", "head")),
         ]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import ClassVar
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, ClassVar
 
 import numpy as np
 from pydantic import Field
@@ -53,12 +54,14 @@ class King(base.Scenario):
 
     def build(self) -> ip.Scene:
         """Place the litter on its legs, the king on it and the carriers between its poles."""
+        if self.character is not None:
+            raise ip.InputError("king has a cast of its own, whose hands fit the litter's poles: no --character")
         scene = ip.Scene()
         litter = ip.Litter()
         grip = 0.5 * litter.length - 0.12
         man = ip.Humanoid(1.76, 78, "male")
         for name, x in (("front", grip), ("rear", -grip)):
-            scene.add(self.character or man, name, pos=(x - 0.02, 0))
+            scene.add(man, name, pos=(x - 0.02, 0))
         up = 0.21 if self.p.carried else 0.0  # in hanging arms
         scene.add(litter, "litter", pos=(0, 0, up))
         sitting = {f"{side}_{joint}": value for side in _SIDES for joint, value in _SITTING.items()}
@@ -74,7 +77,7 @@ class King(base.Scenario):
 
     def start(self, sim: ip.Simulation) -> None:
         """Feet on the ground, the king on the litter, the litter on its legs; then the phases."""
-        self._stance: tuple[np.ndarray, list[ip.Objective]] | None = None
+        self._stance: tuple[tuple[ip.Simulation, float], list[ip.Objective]] | None = None
         for carrier in _CARRIERS:
             for side in _SIDES:
                 sim.contacts.add(f"{carrier}/{side}_sole", ip.GROUND, friction=1.0)
@@ -131,22 +134,31 @@ class King(base.Scenario):
             finish=1.0,
         )
         down = up + [away[0], 0, -self.p.lift, 0, 0, 0, 0]
-        last = ip.Phase("reach", lambda sim: self._reach(sim, control), interactive=True, timeout=None)
+
+        def reaching(since: str) -> ip.Phase:
+            reach = partial(self._reach, control=control)
+            return ip.Phase("reach", reach, since=since, interactive=True, timeout=None)
+
+        def carrying(name: str, to: np.ndarray, seconds: float, since: str, **more: Any) -> ip.Phase:
+            return ip.Phase(name, self._carry(to, seconds), since=since, seconds=seconds + 0.1, **more)
+
         if self.p.carried:
-            sim.machine = ip.Machine([ip.Phase("hold", self._carry(rest, 0.5), seconds=0.5), last])
+            sim.machine = ip.Machine([carrying("hold", rest, 0.5, "hold"), reaching("hold")])
             return
+        again = down + [0, 0, self.p.lift, 0, 0, 0, 0]
+        grasps = [(*pair, grasp) for pair in _GRASPS]
         sim.machine = ip.Machine(
             [
                 ip.Phase("bend", lambda sim: self._bend(sim, 1.6), seconds=1.6, until=at_the_poles),
-                ip.Phase("grasp", self._still, make=[(*pair, grasp) for pair in _GRASPS], seconds=0.5),
-                ip.Phase("take the weight", self._carry(rest, 0.6), release=[standing], seconds=0.6),
-                ip.Phase("lift", self._carry(up, 1.6), seconds=1.8),
+                ip.Phase("grasp", self._still, since="grasp", make=grasps, seconds=0.5),
+                carrying("take the weight", rest, 0.6, "grasp", release=[standing]),
+                carrying("lift", up, 1.6, "grasp"),
                 *walk.phases(),
-                ip.Phase("lower", self._carry(down, 1.6), seconds=1.7, until=on_ground),
-                ip.Phase("set down", self._still, make=[standing], seconds=0.6),
-                ip.Phase("take it again", self._carry(down, 0.6), release=[standing], seconds=0.6),
-                ip.Phase("lift again", self._carry(down + [0, 0, self.p.lift, 0, 0, 0, 0], 1.6), seconds=1.8),
-                last,
+                carrying("lower", down, 1.6, "lower", until=on_ground),
+                ip.Phase("set down", self._still, since="lower", make=[standing], seconds=0.6),
+                carrying("take it again", down, 0.6, "lower", release=[standing]),
+                carrying("lift again", again, 1.6, "lower"),
+                reaching("lower"),
             ]
         )
 
@@ -181,24 +193,25 @@ class King(base.Scenario):
 
     @staticmethod
     def _stand(sim: ip.Simulation, carrier: str, weight: float) -> list[ip.Objective]:
-        centre = base.support_centre(sim, [f"{carrier}/{side}_sole" for side in _SIDES])
+        centre = sim.middle(*(f"{carrier}/{side}_sole" for side in _SIDES))[:2]
         return [ip.Com(carrier, reference=centre, axes="xy", weight=weight)]
 
-    def _balance(self, sim: ip.Simulation) -> Sequence[ip.Objective]:
+    def _balance(self, sim: ip.Simulation, stance: ip.Entry) -> Sequence[ip.Objective]:
         """Keep the centre of mass of all four over all feet, and each carrier about over his own.
 
-        The objectives are the same ones as long as the feet stand where they stand.
+        The same objectives serve all phases of a stance, made where it began.
         """
-        feet = [f"{carrier}/{side}_sole" for carrier in _CARRIERS for side in _SIDES]
-        centre = base.support_centre(sim, feet).round(3)
-        if self._stance is None or not np.array_equal(self._stance[0], centre):
-            own = [o for carrier in _CARRIERS for o in self._stand(sim, carrier, 10.0)]
-            guards = [
-                ip.Balance(*_ALL, on=feet, terms=sim.terms),
-                ip.Balance("king", on=("king/buttocks", "king/left_sole", "king/right_sole"), terms=sim.terms),
-            ]
+        if self._stance is None or self._stance[0] != (sim, stance.time):
+            feet = [f"{carrier}/{side}_sole" for carrier in _CARRIERS for side in _SIDES]
+            with sim.at(stance):
+                own = [o for carrier in _CARRIERS for o in self._stand(sim, carrier, 10.0)]
+                guards = [
+                    ip.Balance(*_ALL, on=feet, terms=sim.terms),
+                    ip.Balance("king", on=("king/buttocks", "king/left_sole", "king/right_sole"), terms=sim.terms),
+                ]
+                centre = sim.middle(*feet)[:2]
             together = ip.Com(*_ALL, reference=centre, axes="xy", weight=100.0)
-            self._stance = centre, [together, *guards, *own, *self._upright(0.5)]
+            self._stance = (sim, stance.time), [together, *guards, *own, *self._upright(0.5)]
         return self._stance[1]
 
     @staticmethod
@@ -206,15 +219,15 @@ class King(base.Scenario):
         """Let the king sit upright."""
         return [ip.Orientation(f"king/{body}", weight=weight) for body in ("chest", "head")]
 
-    def _still(self, sim: ip.Simulation) -> Sequence[ip.Objective]:
-        return [*self._balance(sim), *self._sit(5.0)]
+    def _still(self, sim: ip.Simulation, stance: ip.Entry) -> Sequence[ip.Objective]:
+        return [*self._balance(sim, stance), *self._sit(5.0)]
 
-    def _carry(self, goal: np.ndarray, seconds: float) -> base.Objectives:
+    def _carry(self, goal: np.ndarray, seconds: float) -> Callable[..., Sequence[ip.Objective]]:
         """Move the litter, and with it whoever holds it."""
 
-        def objectives(sim: ip.Simulation) -> Sequence[ip.Objective]:
+        def objectives(sim: ip.Simulation, stance: ip.Entry) -> Sequence[ip.Objective]:
             path = ip.PosePath(_litter(sim), goal, sim.time, seconds)
-            return [ip.Pose("litter", path, weight=300.0, stiffness=40.0), *self._still(sim)]
+            return [ip.Pose("litter", path, weight=300.0, stiffness=40.0), *self._still(sim, stance)]
 
         return objectives
 
@@ -225,19 +238,20 @@ class King(base.Scenario):
 
         class Along:
             def at(self, time: float) -> ip.Sample:
-                value, velocity, acceleration = (np.broadcast_to(part, 2)[0] for part in walk.way.at(time))
+                value, velocity, acceleration = (np.asarray(part)[0] for part in walk.way.at(time))
                 x = np.array([1.0, 0, 0, 0, 0, 0])
                 return ip.Sample(start + (value - begin) * np.eye(7)[0], velocity * x, acceleration * x)
 
         along = ip.Pose("litter", walk.clock.of(Along()), weight=30.0, stiffness=40.0, max_speed=np.inf)
         return [along, *King._sit(5.0)]
 
-    def _reach(self, sim: ip.Simulation, control: ip.Control) -> Sequence[ip.Objective]:
+    def _reach(self, sim: ip.Simulation, stance: ip.Entry, control: ip.Control) -> Sequence[ip.Objective]:
         """Let the king's hand follow the user; nobody tells the carriers what to do."""
         held = [ip.Pose("litter", _litter(sim), weight=1e5)] if self.p.fixed else []
         follow = ip.Point(_HAND, control, weight=30, max_speed=0.5)
         ease = ip.Posture(*_CARRIERS, values=base.present_posture(sim, *_CARRIERS), weight=0.4)
-        return [follow, ease, ip.Gaze("king/head", _HAND, weight=0.5), *self._sit(0.3)[:1], *self._balance(sim), *held]
+        gaze = ip.Gaze("king/head", _HAND, weight=0.5)
+        return [follow, ease, gaze, *self._sit(0.3)[:1], *self._balance(sim, stance), *held]
 
 
 _SITTING = {

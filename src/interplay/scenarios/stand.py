@@ -46,7 +46,7 @@ class Stand(base.Scenario):
         points = [sim.contacts.add(sole, ip.GROUND).kind == "point" for sole in soles]
         sim.objectives += [ip.Posture("alice", weight=0.3)]
         home, _ = sim.com("alice")
-        home[:2] = base.support_centre(sim, soles)
+        home[:2] = sim.middle(*soles)[:2]
         axes, size = "xyz", self.scale(self.p.height)
         if all(
             points

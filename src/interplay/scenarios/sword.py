@@ -119,7 +119,7 @@ class Sword(base.Scenario):
             soles = [f"{name}/{side}_sole" for side in _SIDES]
             for sole in soles:
                 sim.contacts.add(sole, ip.GROUND, friction=1.0)
-            centre[name] = base.support_centre(sim, soles)
+            centre[name] = sim.middle(*soles)[:2]
         for hand, grip in (("right", "upper"), ("left", "lower")):
             sim.contacts.add(f"bob/{hand}_grip", f"sword/{grip}_grip", force_cost=1e-5)
         # Hers weigh less than his and far less than the sword's: she gives way, not the sword.
