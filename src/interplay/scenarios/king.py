@@ -28,6 +28,7 @@ class King(base.Scenario):
     )
     dt: ClassVar[float] = 1 / 30
     timeout: ClassVar[float] = 90.0
+    hold_interactive: ClassVar[float] = 4.0
     table_phase: ClassVar[str | None] = "lift"
     table_pairs: ClassVar[int | None] = 6
     camera: ClassVar[base.Camera] = base.Camera(
