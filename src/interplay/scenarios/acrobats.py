@@ -58,7 +58,7 @@ class Acrobats(base.Scenario):
     dt: ClassVar[float] = 0.010
     table_phase: ClassVar[str | None] = "tower"
     table_pairs: ClassVar[int | None] = 6
-    camera: ClassVar[base.Camera] = base.Camera(lookat=(-0.15, 0, 2.2), distance=5.4, azimuth=120, elevation=-4)
+    camera: ClassVar[base.Camera] = base.Camera(lookat=(-0.2, 0, 2.17), distance=6.6, azimuth=120, elevation=-4)
 
     class Parameters(base.Parameters):
         """The cast."""
