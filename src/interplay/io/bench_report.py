@@ -182,11 +182,14 @@ def _draw_traces(results: list[dict[str, Any]], path: Path) -> None:
         axis.plot(time, trace, lw=0.5, color="0.8", label="clock")
         axis.plot(time, entry["cpu_trace_ms"], lw=0.6, color="#3b6ea5", label="processor")
         axis.axhline(entry["median_ms"], color=_OURS, lw=1, label=f"median {entry['median_ms']:.2f} ms")
+        named = -len(trace)
         for step, phase in entry["phases"]:
             axis.axvline(dt * step, color="0.5", lw=0.7, ls=":")
-            axis.annotate(
-                phase, (dt * step, 0.97), xycoords=("data", "axes fraction"), va="top", fontsize=6, rotation=90
-            )
+            if step - named > 0.012 * len(trace):  # names of phases that follow each other closely would overlap
+                named = step
+                axis.annotate(
+                    phase, (dt * step, 0.97), xycoords=("data", "axes fraction"), va="top", fontsize=6, rotation=90
+                )
         axis.set(ylabel=f"{entry['case']} [ms]", yscale="log", xlim=(0, dt * len(trace)))
         axis.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=3, fontsize=7, frameon=False)
     axes[-1, 0].set_xlabel("time [s]")
