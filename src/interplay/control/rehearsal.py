@@ -15,11 +15,26 @@ _done: list[bool] = []
 
 
 def rehearse() -> None:
-    """Let two boxes before a door go through what can happen; only the first call in a process does anything."""
+    """Call every kernel once; only the first call in a process does anything."""
     if _done:
         return
-    _done.append(True)  # the simulation below comes here again
-    _hit_a_row()
+    _done.append(True)  # the simulation in it comes here again
+    try:
+        _hit_a_row()
+        _play()
+    except BaseException:
+        _done.clear()
+        raise
+
+
+def keep_what_is_loaded() -> None:
+    """Tell the garbage collector not to look through what is loaded by now: that takes 70 ms in the middle of a run."""
+    gc.collect()
+    gc.freeze()
+
+
+def _play() -> None:
+    """Let two boxes before a door go through what can happen."""
     import interplay as ip
     from interplay.motion.footsteps import Footprint, Swing
     from interplay.motion.preview import Track
@@ -57,9 +72,6 @@ def rehearse() -> None:
     sim.contacts.add("b/bottom", ip.GROUND)
     sim.contacts.add("b/front", "a/rear")
     sim.step()
-    # What is loaded by now stays: the collector need not look through it (70 ms) in the middle of a run.
-    gc.collect()
-    gc.freeze()
 
 
 def _hit_a_row() -> None:

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from rich.table import Table
 
+from interplay.control.rehearsal import keep_what_is_loaded
 from interplay.control.state import Solution
 from interplay.errors import InputError, number
 from interplay.io.bench_report import PAPER, write_report
@@ -114,6 +115,7 @@ def _script(sim: Simulation, case: Case, steps: int | None) -> Iterator[int]:
 def _time(case: Case, steps: int | None) -> dict[str, Any]:
     """Time the whole steps of a script from its beginning, phase changes included."""
     _ready(case)  # compiles what is to be compiled
+    keep_what_is_loaded()
     sim = case.simulation()
     rows, phases, smooth, sizes, contacts = [], [], _Smoothness(sim), {}, None
     for _ in _script(sim, case, steps):

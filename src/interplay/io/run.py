@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from interplay.control.rehearsal import keep_what_is_loaded
 from interplay.errors import InputError, InterplayError, number
 from interplay.io.recording import Recorder, Recording
 from interplay.io.report import make_report, write_report
@@ -98,6 +99,7 @@ def run(
     }
     recorder = Recorder(out / "recording", sim, head, resume=before is not None)
     sim.observers.append(recorder)
+    keep_what_is_loaded()
     failure = _loop(sim, chosen, seconds, last_target, progress)
     recorder.close()
     done = failure is None and finished(sim, chosen, last_target)
