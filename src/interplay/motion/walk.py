@@ -207,9 +207,7 @@ class Walk:
                 for what, time in zip(("unload", "lift", "land"), times, strict=True):
                     marks.setdefault(round(time, 6), {}).setdefault(what, []).append((walker.model, k))
                 soles[walker.model, k] = (f"{walker.model}/{side}_sole", surfaces[k])
-        events = [0.0, *sorted(marks), self.seconds]
-        marks.setdefault(0.0, {})
-        out = []
+        events, out = [*sorted({0.0, *marks}), self.seconds], []
         names = [f"{self.name}: {self._label(marks.get(t, {}), soles)}" for t in events[:-1]]
         names = [n if names.index(n) == i else f"{n} ({names[:i].count(n) + 1})" for i, n in enumerate(names)]
         self._starts = dict(zip(names, events[:-1], strict=True))
@@ -246,8 +244,8 @@ class Walk:
     def _objectives(self, start: float, end: float) -> Callable[[Simulation, Entry], Sequence[Objective]]:
         def objectives(sim: Simulation, begun: Entry) -> Sequence[Objective]:
             plan = self._plan(sim, begun)
-            # A foot is held in its place while it is unloaded: when its contact ends, nothing else moves it.
             self.clock.enter(begun, self._starts, end)
+            # A foot is held in its place while it is unloaded: when its contact ends, nothing else moves it.
             swinging = [
                 o for step, swing in plan.swings if step.unload < end - _EPS and step.land > start + _EPS for o in swing
             ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
@@ -36,7 +36,7 @@ class Funambulist(base.Scenario):
 
         steps: int = Field(8, ge=6, le=30, description="steps on the beam")
         stride: float = Field(0.30, ge=0.27, le=0.4, description="length of a step [m]")
-        style: str = Field("preview", description="gait: static or preview")
+        style: Literal["static", "preview"] = Field("preview", description="gait: static or preview")
         length: float = Field(2.2, ge=1.2, le=4, description="length of the barbell [m]")
         lightest: float = Field(1.0, ge=0.2, le=5, description="least weight of an end [kg]")
         heaviest: float = Field(6.0, ge=1, le=12, description="largest weight of an end [kg]")

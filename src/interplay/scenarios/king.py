@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
@@ -17,6 +17,8 @@ _SIDES = ("left", "right")
 _GRASPS = [(f"{c}/{s}_grip", f"litter/{c}_{s}_grip") for c in _CARRIERS for s in _SIDES]
 _ALL = (*_CARRIERS, "litter", "king")
 _HAND = "king/right_palm"
+_TIMES = {"static": (0.9, 1.2), "preview": (0.85, 0.5)}
+"""Seconds a carrier's foot is in the air, and both are on the ground."""
 
 
 class King(base.Scenario):
@@ -43,7 +45,7 @@ class King(base.Scenario):
         offset: float = Field(
             0.25, ge=0, le=0.5, description="how much later the rear carrier steps, as part of a cycle of two steps"
         )
-        style: str = Field("preview", description="gait: static or preview")
+        style: Literal["static", "preview"] = Field("preview", description="gait: static or preview")
         lift: float = Field(0.17, ge=0.05, le=0.25, description="how high the litter is lifted [m]")
         mass: float = Field(55.0, ge=20, le=90, description="mass of the king [kg]")
         carried: bool = Field(
@@ -114,10 +116,11 @@ class King(base.Scenario):
         )
         at_the_poles = ip.conditions.all_of(*(ip.conditions.met(*pair, gap=0.008, speed=0.02) for pair in _GRASPS))
         on_ground = ip.conditions.met(*standing, gap=0.008)
+        swing, double = _TIMES[self.p.style]
         gait = ip.Gait(
             stride=self.p.stride,
-            swing=0.85,
-            double=0.5,
+            swing=swing,
+            double=double,
             clearance=0.05,
             arm_swing=0.0,
             lower=0.02,
