@@ -227,3 +227,17 @@ def test_broad_phase_leaves_out_nothing_near(seed):
             near.add(k)
     assert near <= chosen
     assert len(chosen) < 0.5 * len(sim.collisions.pairs)
+
+
+def test_what_is_added_later_counts():
+    """Distances given for a pair that is there already (limbs avoid each other from the start) replace those it had."""
+    scene = ip.Scene().add(ip.Humanoid(1.7, 65), "ann")
+    pairs = ip.Simulation(scene).collisions
+    count, version = len(pairs.pairs), pairs.version
+    assert pairs.add("ann/left_thigh", "ann/right_thigh", influence=0.07, security=0.01) == 0
+    found = [p for p in pairs.pairs if "left_thigh" in p.name and "right_thigh" in p.name]
+    assert [(p.influence, p.security) for p in found] == [(0.07, 0.01)]
+    assert len(pairs.pairs) == count
+    assert pairs.version > version
+    assert pairs.remove("ann/left_thigh", "ann/right_thigh") == 1
+    assert pairs.add("ann/left_thigh", "ann/right_thigh") == 1

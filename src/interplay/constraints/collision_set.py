@@ -33,7 +33,7 @@ class CollisionSet:
         """Start with the self-collision pairs of every character."""
         self._scene = scene
         self.pairs: list[Pair] = []
-        self._known: set[tuple[int, int]] = set()
+        self._known: dict[tuple[int, int], int] = {}
         self.version = 0
         for name in scene.names:
             if scene.kind(name) == "character":
@@ -43,7 +43,7 @@ class CollisionSet:
         """Keep two things apart and return how many pairs were added.
 
         Each side names a model (``alice``: all her collision shapes), a body (``alice/head``), a shape (``box/hull``) or
-        ``ground``. ``influence`` d_i and ``security`` d_s are distances [m].
+        ``ground``. ``influence`` d_i and ``security`` d_s are distances [m]; a pair that is there already takes them over.
         """
         influence, security = number("influence", influence, 1e-4, 5, "m"), number("security", security, 0, 5, "m")
         if security >= influence:
@@ -74,7 +74,7 @@ class CollisionSet:
         a, b = set(self._shapes(first)), set(self._shapes(second))
         keep = [p for p in self.pairs if not ((p.geom1 in a and p.geom2 in b) or (p.geom1 in b and p.geom2 in a))]
         removed = len(self.pairs) - len(keep)
-        self.pairs, self._known = keep, {(p.geom1, p.geom2) for p in keep}
+        self.pairs, self._known = keep, {(p.geom1, p.geom2): k for k, p in enumerate(keep)}
         self.version += 1
         return removed
 
@@ -83,12 +83,15 @@ class CollisionSet:
         a, b = min(a, b), max(a, b)
         body1, body2 = int(m.geom_bodyid[a]), int(m.geom_bodyid[b])
         tree1, tree2 = int(m.body_treeid[body1]), int(m.body_treeid[body2])
-        if body1 == body2 or (tree1 < 0 and tree2 < 0) or (a, b) in self._known:
+        if body1 == body2 or (tree1 < 0 and tree2 < 0):
             return
-        self._known.add((a, b))
+        self.version += 1
+        known = self._known.setdefault((a, b), len(self.pairs))
+        if known < len(self.pairs):
+            self.pairs[known] = self.pairs[known]._replace(influence=influence, security=security)
+            return
         name = f"{m.geom(a).name} – {m.geom(b).name}"
         self.pairs.append(Pair(a, b, body1, body2, tree1, tree2, influence, security, name))
-        self.version += 1
 
     def _shapes(self, name: str) -> list[int]:
         """Return the collision shapes that a name stands for."""
