@@ -63,7 +63,7 @@ class Funambulist(base.Scenario):
         for one in _LEGS:
             for other in _LEGS:
                 if abs(_LEGS.index(one) - _LEGS.index(other)) < 2:
-                    sim.collisions.add(f"alice/left_{one}", f"alice/right_{other}", influence=0.03, security=0.004)
+                    sim.collisions.add(f"alice/left_{one}", f"alice/right_{other}", influence=0.02, security=0.004)
         gait = ip.Gait(
             stride=self.p.stride,
             width=0.0,
