@@ -1,0 +1,243 @@
+"""What the stage's two processes say to each other.
+
+The *performer* runs the simulation (or plays a recording) at real time; the *viewer* shows it in browsers and passes on what users
+do. The performer sends one :class:`Opening` when a scenario has been set up, then :class:`Frame` s (about 30 a second; a late one
+is replaced by the next, so a slow viewer never slows the performer) and :class:`Notice` s. The viewer sends commands. Everything a
+command carries has come from a browser: the performer checks it once more, and answers what it cannot use with a notice.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+# -- from the performer ------------------------------------------------------------------------------------------------
+
+
+class ControlView(NamedTuple):
+    """A live control as declared: see :class:`interplay.Control`; bounds may be infinite."""
+
+    name: str
+    kind: str
+    """scalar, point or pose."""
+    value: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    unit: str
+    help: str
+
+
+@dataclass(frozen=True)
+class Opening:
+    """A scenario that has just been set up."""
+
+    scenario: str
+    """Name or title shown to the user."""
+    parameters: dict[str, Any]
+    dt: float
+    """Control step [s]."""
+    xml: str
+    """The scene, from which the viewer compiles a model of its own for drawing."""
+    assets: dict[str, bytes]
+    """Mesh files that the scene names."""
+    models: tuple[str, ...]
+    """Names of the placed models that move, in order."""
+    phases: tuple[str, ...]
+    controls: tuple[ControlView, ...]
+    camera: dict[str, Any]
+    """Fields of :class:`interplay.scenarios.base.Camera`."""
+    recorded: bool
+    """Whether this is a recording: it can be played and scrubbed, but not touched."""
+    duration: float | None
+    """Length of a recording [s]."""
+
+
+class ObjectiveView(NamedTuple):
+    """An objective in force: what it is about, its gains, how far it is from its target."""
+
+    label: str
+    """Stable name, by which it can be adjusted (``Objective.label``)."""
+    weight: float
+    stiffness: float
+    damping: float
+    level: float
+    """Part of the weight in force, 0 to 1: phases hand over smoothly."""
+    error: float
+    """‖x ⊖ x_ref‖ in the unit of the feature."""
+    now: np.ndarray | None
+    """Where the thing is (3) [m], for objectives that have a place in the world."""
+    goal: np.ndarray | None
+    """Where it should be (3) [m]."""
+
+
+class PullView(NamedTuple):
+    """A body held by the user's spring: the held point, where it is pulled to (3) [m], the force (3) [N]."""
+
+    body: str
+    point: np.ndarray
+    goal: np.ndarray
+    force: np.ndarray
+
+
+class Pace(NamedTuple):
+    """How fast the simulation runs: milliseconds per step since the last frame, real-time factor over the last second."""
+
+    step_ms: np.ndarray
+    factor: float
+
+
+@dataclass(frozen=True)
+class Frame:
+    """One moment, with all that overlays and plots show."""
+
+    time: float
+    phase: str
+    coming: tuple[str, ...]
+    """Phases to come, the next first."""
+    qpos: np.ndarray
+    body_load: np.ndarray
+    """Largest |τ|/limit of the joints by which each body hangs on its parent (nbody,), 0 to 1."""
+    com: np.ndarray
+    """Centres of mass of ``Opening.models`` (n, 3) [m]."""
+    contacts: tuple[tuple[str, str], ...]
+    """Names of the two surfaces of each contact."""
+    contact_pose: np.ndarray
+    """Contact frames (c, 7): position and quaternion; z points out of the second into the first."""
+    contact_size: np.ndarray
+    """Half sizes of the patches along x and y (c, 2) [m]; zero for a grasp or a point."""
+    contact_force: np.ndarray
+    """Forces ON the first BY the second (c, 3) [N], world axes."""
+    contact_normal: np.ndarray
+    """Normal forces (c,) [N]; the size of the force for a grasp."""
+    grounded: np.ndarray
+    """Whether the second surface belongs to the fixed world (c,) bool."""
+    pairs: tuple[tuple[str, str], ...]
+    """Names of the shapes of the pairs inside their influence distance."""
+    pair_points: np.ndarray
+    """Their witness points (k, 2, 3) [m]."""
+    pair_distance: np.ndarray
+    """Distance and security distance (k, 2) [m]."""
+    objectives: tuple[ObjectiveView, ...]
+    relaxed: tuple[str, ...]
+    """What had to be relaxed since the last frame."""
+    controls: dict[str, np.ndarray]
+    """Present values of the smooth references of the live controls."""
+    pull: PullView | None
+    pace: Pace
+    playing: bool
+    """Whether time runs."""
+    live: bool
+    """False while a moment of the past is shown."""
+    span: tuple[float, float]
+    """First and last moment [s] that can be shown."""
+    speed: float
+    """Simulated seconds per second that are asked for."""
+    ended: str
+    """Empty while the scenario goes on; else why it stopped (finished, or what failed)."""
+
+
+class Notice(NamedTuple):
+    """Something to tell the user; ``level`` is info, warning or error."""
+
+    level: str
+    text: str
+
+
+class Download(NamedTuple):
+    """A file for the browser that asked for it: the live input as targets, or the edited scenario as YAML."""
+
+    client: int
+    name: str
+    content: bytes
+
+
+# -- from the viewer ---------------------------------------------------------------------------------------------------
+
+
+class Open(NamedTuple):
+    """Set up a scenario (one of those the user was offered) from its beginning."""
+
+    scenario: str
+    parameters: dict[str, Any] = {}  # noqa: RUF012
+
+
+class Play(NamedTuple):
+    """Let time run; from a moment of the past that is shown, the simulation goes on from there and forgets what came after."""
+
+
+class Pause(NamedTuple):
+    """Stop time."""
+
+
+class StepOnce(NamedTuple):
+    """Advance by one control step and stop."""
+
+
+class Reset(NamedTuple):
+    """Begin again, with the gains as they are now."""
+
+
+class Seek(NamedTuple):
+    """Show a moment of the past, or of a recording."""
+
+    time: float
+
+
+class Speed(NamedTuple):
+    """Run at so many simulated seconds per second."""
+
+    factor: float
+
+
+class SetControl(NamedTuple):
+    """Move a live control; clamped and rate-limited by the control itself."""
+
+    name: str
+    value: tuple[float, ...]
+
+
+class Pull(NamedTuple):
+    """Hold a body at a point (in its own frame) by a spring and pull it to a place in the world."""
+
+    body: str
+    local: tuple[float, float, float]
+    goal: tuple[float, float, float]
+
+
+class LetGo(NamedTuple):
+    """Take the spring away."""
+
+
+class Push(NamedTuple):
+    """Push a body with an impulse [N·s], world axes, at a point in its own frame."""
+
+    body: str
+    local: tuple[float, float, float]
+    impulse: tuple[float, float, float]
+
+
+class Adjust(NamedTuple):
+    """Change gains of an objective by its label, in all phases; None leaves a gain as it is."""
+
+    objective: str
+    weight: float | None = None
+    stiffness: float | None = None
+    damping: float | None = None
+
+
+class Save(NamedTuple):
+    """Ask for a :class:`Download`: ``what`` is targets (CSV) or scenario (YAML)."""
+
+    client: int
+    what: str
+
+
+class Close(NamedTuple):
+    """End the process."""
+
+
+Command = (
+    Open | Play | Pause | StepOnce | Reset | Seek | Speed | SetControl | Pull | LetGo | Push | Adjust | Save | Close
+)
