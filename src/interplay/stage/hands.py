@@ -46,9 +46,9 @@ class ControlHandle:
         self.view, self._client = view, client
         self._held, self._rest, self._still = False, np.array(view.value, float), 0
         pose = self._rest
-        # Nodes are named in the order of declaration: names may hold anything.
+        node = view.name.replace("/", "_")  # a slash would make a tree of nodes
         self._gizmo = client.scene.add_transform_controls(
-            f"/hands/{view.name}",
+            f"/hands/{node}",
             scale=size,
             line_width=3.0,
             depth_test=False,
@@ -57,7 +57,7 @@ class ControlHandle:
             wxyz=pose[3:] if view.kind == "pose" else (1.0, 0, 0, 0),
         )
         self._label = client.scene.add_label(
-            f"/hands/{view.name}/label", view.name, position=(0, 0, 1.15 * size), anchor="bottom-center"
+            f"/hands/{node}/label", view.name, position=(0, 0, 1.15 * size), anchor="bottom-center"
         )
         self._box: Any = None
         self._gizmo.on_update(on_drag)
@@ -92,7 +92,7 @@ class ControlHandle:
         low, high = self.view.low, self.view.high
         if shown and self._box is None and np.isfinite([*low, *high]).all():
             self._box = self._client.scene.add_line_segments(
-                f"/bounds/{self.view.name}", box_edges(low, high), (150, 160, 172), thickness=0.004
+                "/bounds/" + self.view.name.replace("/", "_"), box_edges(low, high), (150, 160, 172), thickness=0.004
             )
         elif self._box is not None and self._box.visible != shown:
             self._box.visible = shown

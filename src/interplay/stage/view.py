@@ -110,8 +110,8 @@ def _opaque(m: mujoco.MjModel, geoms: np.ndarray) -> bool:
 class Cast:
     """The bodies of one scenario, drawn in a scene."""
 
-    def __init__(self, scene: viser.SceneApi, opening: Opening, on_click: Callable[[Any], None]):
-        """Compile the scene and add its shapes; ``on_click`` is called with viser's event when a body is clicked."""
+    def __init__(self, scene: viser.SceneApi, opening: Opening, on_click: Callable[[Any], Any] | None):
+        """Compile the scene and add its shapes; ``on_click`` is called with viser's event when a body is clicked, if it can be."""
         self.model = m = compile_scene(opening)
         self.data = mujoco.MjData(m)
         shapes: dict[tuple[str, bool], list[Part]] = {}
@@ -122,7 +122,7 @@ class Cast:
         made = {key: _Batch(scene, m, key[0], instances, key[1]) for key, instances in shapes.items()}
         self._batches = [batch for (_, moving), batch in made.items() if moving]
         self._set = [batch for (_, moving), batch in made.items() if not moving]
-        for batch in self._batches:
+        for batch in self._batches if on_click is not None else ():
             batch.handle.on_click(on_click)
         self._tinted = False
         self.place(np.asarray(m.qpos0))
