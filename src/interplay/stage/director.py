@@ -47,6 +47,7 @@ class Link(Protocol):
 
     def receive(self, timeout: float) -> Iterable[Opening | Frame | Notice | Download]:
         """Return what the performer has said, waiting at most so many seconds for it."""
+        ...
 
     def send(self, command: Command) -> None:
         """Ask something of it, without waiting."""

@@ -73,7 +73,11 @@ class Overlays:
         """Take the scene to draw in; nothing is added before it is shown."""
 
         def arrows(name: str, color: tuple[int, int, int], size: float = 1.0) -> Marks:
-            radii = {"shaft_radius": 0.009 * size, "head_radius": 0.022 * size, "head_length": 0.05 * size}
+            radii: dict[str, Any] = {
+                "shaft_radius": 0.009 * size,
+                "head_radius": 0.022 * size,
+                "head_length": 0.05 * size,
+            }
             return Marks(lambda points, _: scene.add_arrows(f"/over/{name}", points, color, **radii))
 
         def lines(name: str, color: tuple[int, int, int], width: float) -> Marks:
@@ -156,7 +160,8 @@ class Overlays:
                 overlay.draw(frame)
         arrow, held = self.pull
         if frame.pull is None:
-            arrow.hide(), held.hide()
+            arrow.hide()
+            held.hide()
         else:
             point = frame.pull.point
             held.show(point[None])

@@ -226,7 +226,10 @@ class Panel:
         if math.isfinite(low) and math.isfinite(high) and low < high:
             step = 10.0 ** math.floor(math.log10((high - low) / 100.0))
             return self._gui.add_slider(label, low, high, step, value, hint=control.help or None)
-        bounds = {"min": low if math.isfinite(low) else None, "max": high if math.isfinite(high) else None}
+        bounds: dict[str, Any] = {
+            "min": low if math.isfinite(low) else None,
+            "max": high if math.isfinite(high) else None,
+        }
         return self._gui.add_number(label, value, **bounds, hint=control.help or None)
 
     def _set(self, control: ControlView, value: Any) -> None:
@@ -241,7 +244,7 @@ class Panel:
 
     def _tune(self) -> None:
         gui = self._gui
-        self._which = gui.add_dropdown("Objective", ("–",), hint="Objectives in force now.")
+        self._which: Any = gui.add_dropdown("Objective", ("–",), hint="Objectives in force now.")
         self._on(self._which, lambda _: self._show_gains(force=True))
         self._weight = gui.add_number("Weight", 0.0, min=0.0, max=HEAVIEST, step=0.001)
         self._stiff = gui.add_number("Stiffness [1/s²]", 0.0, min=0.0, max=STIFFEST, step=0.1)

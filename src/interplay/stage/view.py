@@ -105,7 +105,7 @@ class _Batch:
         """Colour bodies by torque load (nbody,), or as they are."""
         level = np.zeros(len(self.bodies)) if load is None else load[self.bodies]
         mix = (np.round(np.clip(level, 0, 1) * _SHADES) / _SHADES)[:, None]
-        self.handle.batched_colors = (1 - mix) * self.colors + mix * STRAINED
+        self.handle.batched_colors = (255 * ((1 - mix) * self.colors + mix * STRAINED)).astype(np.uint8)
 
 
 class _Company:
@@ -152,8 +152,9 @@ class Cast:
         made = {key: _Batch(scene, m, key[0], instances, key[1]) for key, instances in shapes.items()}
         self.moving = _Company(m, [batch for (_, moving), batch in made.items() if moving])
         self.fixed = _Company(m, [batch for (_, moving), batch in made.items() if not moving])
-        for batch in self.moving.batches if on_click is not None else ():
-            batch.handle.on_click(on_click)
+        if on_click is not None:
+            for batch in self.moving.batches:
+                batch.handle.on_click(on_click)
         self._tinted = False
         self.place(np.asarray(m.qpos0))
         self.fixed.place(self.data)
