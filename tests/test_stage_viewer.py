@@ -9,7 +9,6 @@ from types import SimpleNamespace
 import mujoco
 import numpy as np
 import pytest
-from stage_tools import Listening, Reader, opening_of, still, turns
 from websockets.datastructures import Headers
 from websockets.exceptions import InvalidStatus
 
@@ -23,6 +22,7 @@ from interplay.stage.overlays import corners, hull, support_polygons
 from interplay.stage.panel import within
 from interplay.stage.plots import History
 from interplay.stage.view import Cast, first_shot, furnish, parts, product, seen
+from stage_tools import Listening, Reader, opening_of, still, turns
 
 
 @pytest.fixture(scope="module")
@@ -207,7 +207,7 @@ def test_overlays_show_and_hide(stage, server):
     link.said.append(frame)
     turns(director, lambda: director.frame is frame)
     nodes = {n for n in server.scene._handle_from_node_name if n.startswith("/over/")}
-    expected = "force_ground patch com support pair witness now goal error pull held".split()
+    expected = ["force_ground", "patch", "com", "support", "pair", "witness", "now", "goal", "error", "pull", "held"]
     assert {f"/over/{n}" for n in expected} <= nodes
     arrow = server.scene.get_handle_by_name("/over/force_ground")
     np.testing.assert_allclose(arrow.points[0, 1] - arrow.points[0, 0], [0, 0, 0.32], atol=1e-6)
@@ -240,7 +240,7 @@ def test_the_first_holds_control_and_the_next_inherits_it():
 
 
 def test_watchers_cannot_act(stage, server):
-    director, link, _ = stage
+    director, _link, _ = stage
     first, second = seated(director, server, 2)
     holder, watcher = list(director.audience)
     acted = []
@@ -259,7 +259,7 @@ def test_watchers_cannot_act(stage, server):
 
 
 def test_a_panel_for_each_and_handles_for_the_holder(stage, server):
-    director, link, _ = stage
+    director, _link, _ = stage
     readers = seated(director, server, 2)
     holder, watcher = list(director.audience)
     handles = {n: set(server.get_clients()[n].scene._handle_from_transform_controls_name) for n in (holder, watcher)}
@@ -277,7 +277,7 @@ def test_a_panel_for_each_and_handles_for_the_holder(stage, server):
 
 
 def test_clicking_grabs_pulls_and_lets_go(stage, server):
-    director, link, sim = stage
+    director, link, _sim = stage
     reader = seated(director, server)[0]
     chest = director._cast.data.xpos[director._cast.model.body("alice/chest").id]
     ray = (chest + [0, 3.0, 0.05], np.array([0, -1.0, 0]))
