@@ -83,14 +83,27 @@ def geom_mesh(m: mujoco.MjModel, geom: int) -> tuple[np.ndarray, np.ndarray]:
         return m.mesh_vert[v : v + m.mesh_vertnum[mesh]].astype(np.float32), m.mesh_face[
             f : f + m.mesh_facenum[mesh]
         ].astype(np.uint32)
-    if kind == int(G.mjGEOM_BOX):
-        shape = trimesh.creation.box(extents=2 * size)
-    elif kind == int(G.mjGEOM_CAPSULE):
+    if kind == int(G.mjGEOM_CAPSULE):
         shape = trimesh.creation.capsule(height=2 * size[1], radius=size[0], count=(12, 12))
         shape.apply_translation((0, 0, -shape.bounds.mean(axis=0)[2]))
-    elif kind == int(G.mjGEOM_CYLINDER):
-        shape = trimesh.creation.cylinder(radius=size[0], height=2 * size[1], sections=24)
+        return np.asarray(shape.vertices, np.float32), np.asarray(shape.faces, np.uint32)
+    form, scale = {
+        int(G.mjGEOM_BOX): ("box", size),
+        int(G.mjGEOM_CYLINDER): ("tube", size[[0, 0, 1]]),
+        int(G.mjGEOM_SPHERE): ("ball", size[[0, 0, 0]]),
+    }.get(kind, ("ball", size))
+    vertices, faces = unit_mesh(form)
+    return vertices * scale.astype(np.float32), faces
+
+
+def unit_mesh(form: str) -> tuple[np.ndarray, np.ndarray]:
+    """Return vertices and triangles of a box, ball or tube (a cylinder along z) with half sizes of one."""
+    import trimesh
+
+    if form == "box":
+        shape = trimesh.creation.box(extents=(2, 2, 2))
+    elif form == "tube":
+        shape = trimesh.creation.cylinder(radius=1, height=2, sections=24)
     else:
         shape = trimesh.creation.icosphere(subdivisions=2)
-        shape.apply_scale([size[0]] * 3 if kind == int(G.mjGEOM_SPHERE) else size)
     return np.asarray(shape.vertices, np.float32), np.asarray(shape.faces, np.uint32)
