@@ -15,7 +15,7 @@ import viser
 from interplay.io.graphics import camera_of
 from interplay.io.recording import Recording
 from interplay.scenarios.base import Camera
-from interplay.stage.view import Cast, first_shot, furnish
+from interplay.stage.view import Cast, first_shot, lay_ground
 
 
 def write_html(recording: Recording, out: Path, *, fps: float = 25.0) -> None:
@@ -26,11 +26,13 @@ def write_html(recording: Recording, out: Path, *, fps: float = 25.0) -> None:
     with contextlib.redirect_stdout(io.StringIO()):
         server = viser.ViserServer(host="127.0.0.1", port=0, verbose=False)
     try:
-        furnish(server)
+        lay_ground(
+            server.scene
+        )  # and the player's own light: it goes back to that whenever time does, with a flash if it was another
         cast = Cast(server.scene, recording.model)
         shot = first_shot(_wide(camera_of(recording), cast, motion).model_dump(), cast)
-        server.initial_camera.position, server.initial_camera.look_at = shot
-        server.initial_camera.up, server.initial_camera.fov = (0.0, 0.0, 1.0), np.radians(45.0)  # MuJoCo's
+        first = server.initial_camera
+        first.position, first.look_at, first.up, first.fov = shot.position, shot.look_at, (0, 0, 1.0), shot.fov
         cast.place(motion[0])
         serializer = server.get_scene_serializer()
         for t in picks:

@@ -74,7 +74,7 @@ class _Batch:
         self.geoms = np.array([part.geom for part in instances])
         self.shifts = np.array([part.shift for part in instances])
         mesh = geom_mesh(m, int(self.geoms[0])) if shape.startswith("mesh") else unit_mesh(shape)
-        self.colors = np.asarray(m.geom_rgba[self.geoms, :3], float)
+        self.colors = linear(np.asarray(m.geom_rgba[self.geoms, :3], float))
         self.bodies = m.geom_bodyid[self.geoms]
         n = len(instances)
         self.handle = scene.add_batched_meshes_simple(
@@ -100,7 +100,12 @@ class _Batch:
         """Colour bodies by torque load (nbody,), or as they are."""
         level = np.zeros(len(self.bodies)) if load is None else load[self.bodies]
         mix = (np.round(np.clip(level, 0, 1) * _SHADES) / _SHADES)[:, None]
-        self.handle.batched_colors = (1 - mix) * self.colors + mix * STRAINED
+        self.handle.batched_colors = (1 - mix) * self.colors + mix * linear(STRAINED)
+
+
+def linear(color: np.ndarray) -> np.ndarray:
+    """Return sRGB colours (0 to 1) as light: viser takes those of instances so, unlike those of single meshes."""
+    return np.where(color <= 0.04045, color / 12.92, ((color + 0.055) / 1.055) ** 2.4)
 
 
 def _opaque(m: mujoco.MjModel, geoms: np.ndarray) -> bool:
@@ -110,8 +115,8 @@ def _opaque(m: mujoco.MjModel, geoms: np.ndarray) -> bool:
 class Cast:
     """The bodies of one scenario, drawn in a scene."""
 
-    def __init__(self, scene: viser.SceneApi, model: mujoco.MjModel, on_click: Callable[[Any], None] | None = None):
-        """Add the shapes of a model; ``on_click`` is called with viser's event when a body is clicked."""
+    def __init__(self, scene: viser.SceneApi, model: mujoco.MjModel, on_click: Callable[[Any], Any] | None = None):
+        """Add the shapes of a model; ``on_click`` is called with viser's event when a body is clicked, if it can be."""
         self.model = m = model
         self.data = mujoco.MjData(m)
         shapes: dict[tuple[str, bool], list[Part]] = {}
@@ -191,16 +196,19 @@ def product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 def furnish(server: viser.ViserServer) -> None:
     """Light the stage, lay the ground and name the page."""
     scene, gui = server.scene, server.gui
+    lay_ground(scene)
     gui.configure_theme(show_logo=False, show_share_button=False, dark_mode=False, brand_color=(46, 94, 140))
     gui.set_panel_label("Interplay")
-    scene.set_up_direction("+z")
-    scene.world_axes.visible = False
     scene.configure_environment_map("studio", background=False, environment_intensity=0.55)
     scene.configure_default_lights(enabled=False)
-    scene.add_light_hemisphere(
-        "/light/sky", sky_color=(255, 255, 255), ground_color=(196, 190, 184), intensity=0.9
-    )
+    scene.add_light_hemisphere("/light/sky", sky_color=(255, 255, 255), ground_color=(196, 190, 184), intensity=0.9)
     scene.add_light_directional("/light/sun", intensity=1.9, position=(2.5, 2.0, 5.0), cast_shadow=True)
+
+
+def lay_ground(scene: viser.SceneApi) -> None:
+    """Lay the ground, z up."""
+    scene.set_up_direction("+z")
+    scene.world_axes.visible = False
     scene.add_grid(
         "/ground",
         infinite_grid=True,
@@ -218,10 +226,11 @@ def furnish(server: viser.ViserServer) -> None:
 
 
 class Shot(NamedTuple):
-    """A camera: where it is and what it looks at (3) [m]."""
+    """A camera: where it is and what it looks at (3) [m], its vertical field of view [rad]."""
 
     position: np.ndarray
     look_at: np.ndarray
+    fov: float = 0.7
 
 
 def first_shot(camera: dict[str, Any], cast: Cast) -> Shot:
