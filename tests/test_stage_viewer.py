@@ -21,7 +21,7 @@ from interplay.stage.messages import LetGo, ObjectiveView, Open, Pause, Play, Pu
 from interplay.stage.overlays import corners, hull, support_polygons
 from interplay.stage.panel import within
 from interplay.stage.plots import History
-from interplay.stage.view import Cast, first_shot, furnish, parts, product, seen
+from interplay.stage.view import Cast, compile_scene, first_shot, furnish, parts, product, seen
 from stage_tools import Listening, Reader, opening_of, still, turns
 
 
@@ -63,7 +63,7 @@ def seated(director, server, n=1):
 
 def test_instances_are_where_mujoco_puts_the_geoms(server, box):
     opening, sim = box
-    cast = Cast(server.scene, opening, None)
+    cast = Cast(server.scene, compile_scene(opening))
     m, d = cast.model, mujoco.MjData(cast.model)
     rng = np.random.default_rng(1)
     q, v = sim.state.qpos.copy(), rng.normal(size=m.nv)
@@ -103,7 +103,7 @@ def test_a_capsule_is_a_tube_with_two_balls():
 
 def test_only_what_moves_is_sent_again(server, box):
     opening, sim = box
-    cast = Cast(server.scene, opening, None)
+    cast = Cast(server.scene, compile_scene(opening))
     buffer = server._websock_server._broadcast_buffer
     cast.place(sim.state.qpos)
     before = buffer.message_counter
@@ -131,7 +131,7 @@ def test_quaternion_products():
 
 def test_a_ray_finds_the_body_and_the_point(server, box):
     opening, sim = box
-    cast = Cast(server.scene, opening, None)
+    cast = Cast(server.scene, compile_scene(opening))
     cast.place(sim.state.qpos)
     chest = cast.data.xpos[cast.model.body("alice/chest").id]
     hit = cast.pick(chest + [0, 3.0, 0.05], [0, -2.0, 0])
@@ -147,7 +147,7 @@ def test_a_ray_finds_the_body_and_the_point(server, box):
 
 def test_the_first_camera_looks_where_the_scenario_says(server, box):
     opening, _ = box
-    cast = Cast(server.scene, opening, None)
+    cast = Cast(server.scene, compile_scene(opening))
     shot = first_shot({"lookat": (1, 2, 3), "distance": 4.0, "azimuth": 90, "elevation": 0, "follow": None}, cast)
     np.testing.assert_allclose(shot.look_at, [1, 2, 3])
     np.testing.assert_allclose(shot.position - shot.look_at, [0, -4.2, 0], atol=1e-9)

@@ -32,7 +32,7 @@ from interplay.stage.messages import (
 from interplay.stage.overlays import Overlays
 from interplay.stage.panel import Panel
 from interplay.stage.plots import History
-from interplay.stage.view import Cast, first_shot
+from interplay.stage.view import Cast, compile_scene, first_shot
 
 PANEL_EVERY, PLOT_EVERY, CAMERA_EVERY = 0.2, 0.33, 0.1
 """Seconds between two updates of panels, plots and following cameras."""
@@ -176,14 +176,16 @@ class Director:
                 self._cast.remove()
             self.overlays.clear()
             self.opening, self.frame = opening, None
-            self._cast = Cast(self._server.scene, opening, self._clicked if not opening.recorded else None)
+            self._cast = Cast(
+                self._server.scene, compile_scene(opening), self._clicked if not opening.recorded else None
+            )
             self._cast.fade(self.overlays.switched["through"])
         self._history.clear()
         self._relaxed.clear()
         self._server.gui.set_panel_label(f"Interplay · {opening.scenario}")
         shot = first_shot(opening.camera, self._cast)
         initial = self._server.initial_camera
-        initial.position, initial.look_at, initial.up, initial.fov = shot.position, shot.look_at, (0, 0, 1.0), 0.7
+        initial.position, initial.look_at, initial.up, initial.fov = shot.position, shot.look_at, (0, 0, 1.0), shot.fov
         for number, client in self._clients.items():
             with contextlib.suppress(AssertionError, ValueError):  # a camera we have not heard of, or one in itself
                 client.camera.position = shot.position
