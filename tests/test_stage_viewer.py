@@ -17,7 +17,7 @@ from interplay.stage import front
 from interplay.stage.audience import Audience
 from interplay.stage.director import Director
 from interplay.stage.hands import box_edges, dragged
-from interplay.stage.messages import LetGo, ObjectiveView, Open, Pause, Play, Pull, PullView, Push, Seek, SetControl
+from interplay.stage.messages import LetGo, ObjectiveView, Open, Play, Pull, PullView, Push, Seek, SetControl
 from interplay.stage.overlays import corners, hull, support_polygons
 from interplay.stage.panel import within
 from interplay.stage.plots import History
@@ -319,14 +319,6 @@ def test_a_handle_comes_back_clamped(stage, server):
     np.testing.assert_allclose(handle._gizmo.position, sim.controls[name].value[:3], atol=1e-6)
     reader.close()
     turns(director, lambda: len(director.audience) == 0)
-
-
-def test_moves_of_one_thing_are_sent_once(stage):
-    director, link, _ = stage
-    for command in (Seek(1.0), Seek(2.0), Play(), SetControl("a", (1.0,)), SetControl("b", (1.0,)), Pause()):
-        director.send(command)
-    director.turn()
-    assert link.heard[-5:] == [Seek(2.0), Play(), SetControl("a", (1.0,)), SetControl("b", (1.0,)), Pause()]
 
 
 @pytest.mark.parametrize("bad", [math.nan, math.inf, "x", None, [1]])

@@ -24,10 +24,7 @@ from interplay.stage.messages import (
     Notice,
     Opening,
     Play,
-    Pull,
     Seek,
-    SetControl,
-    Speed,
 )
 from interplay.stage.overlays import Overlays
 from interplay.stage.panel import Panel
@@ -71,7 +68,6 @@ class Director:
         self._panels: dict[int, Panel] = {}
         self._following: dict[int, np.ndarray] = {}
         self._queue: queue.Queue[tuple[int | None, Callable[[], None]]] = queue.Queue(_WAITING)
-        self._outbox: list[Command] = []
         self._relaxed: deque[tuple[float, str]] = deque(maxlen=3)
         self._told: dict[str, float] = {}
         self._due = {"panel": 0.0, "plot": 0.0, "camera": 0.0}
@@ -90,11 +86,8 @@ class Director:
             self._put(client, action)
 
     def send(self, command: Command) -> None:
-        """Send a command to the performer; of several moves of one thing between two frames only the last one."""
-        if self._outbox and _same(self._outbox[-1], command):
-            self._outbox[-1] = command
-        else:
-            self._outbox.append(command)
+        """Send a command to the performer."""
+        self._link.send(command)
 
     def take(self, client: int) -> None:
         """Give control to a browser."""
@@ -147,8 +140,16 @@ class Director:
 
     def turn(self, wait: float = 0.02) -> None:
         """Do what has come in from performer and browsers."""
+        self.hear(self._link.receive(wait))
+        for _ in range(self._queue.qsize()):
+            client, action = self._queue.get_nowait()
+            if client is None or self.audience.holds(client):
+                action()
+
+    def hear(self, messages: Iterable[Opening | Frame | Notice | Download]) -> None:
+        """Show what the performer has said; of several frames the last."""
         frame = None
-        for message in self._link.receive(wait):
+        for message in messages:
             if isinstance(message, Frame):
                 frame = message
                 self._history.add(message)
@@ -160,15 +161,8 @@ class Director:
                 self._tell(message)
             else:
                 self._deliver(message)
-        for _ in range(self._queue.qsize()):
-            client, action = self._queue.get_nowait()
-            if client is None or self.audience.holds(client):
-                action()
         if frame is not None:
             self._show(frame)
-        sent, self._outbox = self._outbox, []
-        for command in sent:
-            self._link.send(command)
 
     def _open(self, opening: Opening) -> None:
         with self._server.atomic():
@@ -253,7 +247,8 @@ class Director:
         """Make the panels of some browsers (or all) anew, and the hands of the one who holds control."""
         if self.opening is None or self._cast is None:
             return
-        concerned = set(self._clients) if concerned is None else concerned
+        here = self._server.get_clients()  # one who has just left would be given things that nobody takes away
+        concerned = {n for n in (self._clients if concerned is None else concerned) if n is None or n in here}
         holder = self.audience.holder
         if holder in concerned or holder is None:
             if self.hands is not None:
@@ -317,10 +312,3 @@ class Director:
                 with contextlib.suppress(AssertionError, ValueError):
                     client.camera.position = np.asarray(client.camera.position) + shift
                 self._following[number] = subject
-
-
-def _same(a: Command, b: Command) -> bool:
-    """Return whether a command replaces the one before it."""
-    if type(a) is not type(b) or not isinstance(b, SetControl | Pull | Seek | Speed):
-        return False
-    return not isinstance(a, SetControl) or not isinstance(b, SetControl) or a.name == b.name

@@ -9,6 +9,7 @@ import numpy as np
 import viser
 
 from interplay.stage.messages import Frame
+from interplay.stage.view import linear
 
 PER_NEWTON = 8e-4
 """Length of a force's arrow [m/N]: a person's weight is about as long as a thigh."""
@@ -78,7 +79,8 @@ class Overlays:
                 "head_radius": 0.022 * size,
                 "head_length": 0.05 * size,
             }
-            return Marks(lambda points, _: scene.add_arrows(f"/over/{name}", points, color, **radii))
+            light = linear(np.array(color) / 255)
+            return Marks(lambda points, _: scene.add_arrows(f"/over/{name}", points, light, **radii))
 
         def lines(name: str, color: tuple[int, int, int], width: float) -> Marks:
             return Marks(
@@ -165,7 +167,7 @@ class Overlays:
         else:
             point = frame.pull.point
             held.show(point[None])
-            arrow.show(long_enough(np.array([[point, point + PER_NEWTON * frame.pull.force]]), 0.06))
+            arrow.show(long_enough(np.array([[point, point + PER_NEWTON * frame.pull.force]]), 0.072))
 
     def switch(self, name: str, on: bool) -> None:
         """Switch an overlay on or off."""
@@ -180,7 +182,7 @@ class Overlays:
                 marks.hide()
 
 
-def long_enough(arrows: np.ndarray, least: float = 0.05) -> np.ndarray:
+def long_enough(arrows: np.ndarray, least: float = 0.06) -> np.ndarray:
     """Leave out arrows shorter than their heads."""
     return arrows[np.linalg.norm(arrows[:, 1] - arrows[:, 0], axis=1) >= least]
 
