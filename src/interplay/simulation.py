@@ -17,7 +17,7 @@ from interplay.control.independent import IndependentController
 from interplay.control.integrated import Demands, IntegratedController
 from interplay.control.state import Conflict, Memory, Solution, State
 from interplay.errors import InputError, InterplayError, number, pick, unknown_name, vector, whole
-from interplay.motion.controls import Control, Target, hand
+from interplay.motion.controls import OF_PHASE, Control, Target, adjusted, hand
 from interplay.motion.hands import PUSH_SECONDS, Pull, Push, bounded_impulse
 from interplay.motion.machine import Entry, Machine
 from interplay.objectives.base import Gains, Objective
@@ -76,9 +76,9 @@ class Simulation:
         self._pushes: list[Push] = []
         self.held: Pull | None = None
         """The body that the user's hand holds."""
-        self.adjustments: dict[str, Gains] = {}
-        """Gains that objectives have been given live, by label."""
-        self._labels: set[str] = set()
+        self.adjustments: dict[tuple[str, str | None], Gains] = {}
+        """Gains that objectives were given instead of their own, by label and phase (None: in all)."""
+        self._labels: set[tuple[str, str | None]] = set()
         self._weighed: list[tuple[int, Control]] = []
         self._spare = mujoco.MjData(scene.model)
         self._forces: dict[str, np.ndarray] | None = {}
@@ -100,13 +100,19 @@ class Simulation:
         self.take_up(value)
         self._objectives = list(value)
 
-    def take_up(self, objectives: Sequence[Objective]) -> None:
-        """Bind objectives that come into force, and give them the gains that their labels were adjusted to."""
+    def take_up(self, objectives: Sequence[Objective], phase: str | None = None) -> None:
+        """Bind objectives that come into force (in a phase), and give them the gains that their labels were adjusted to."""
         for objective in objectives:
             objective.attach(self.scene)
             label = objective.label
-            self._labels.add(label)
-            objective.adjust(self.adjustments.get(label, Gains()))
+            self._labels.add((label, phase))
+            gains = self.adjustments.get((label, None), Gains())
+            objective.adjust(self.adjustments.get((label, phase), gains).over(gains))
+
+    def _take_up_all(self) -> None:
+        self.take_up(self._objectives)
+        for entry in self.machine.entries if self.machine else ():
+            self.take_up(entry.objectives, entry.phase)
 
     @property
     def collisions(self) -> CollisionSet:
@@ -143,25 +149,30 @@ class Simulation:
         weight: float | None = None,
         stiffness: float | None = None,
         damping: float | None = None,
+        phase: str | None = None,
     ) -> None:
         """Give the objectives of a label other gains, now and whenever a phase makes them again; None leaves a gain as it is.
 
-        ``label`` is that of ``Objective.label``: ``Com alice xy``. A critical damping follows the stiffness. A label that no
-        objective has had so far is kept for phases to come (``unused_adjustments`` names it until then), and is an error
-        when there are none.
+        ``label`` is that of ``Objective.label``: ``Com alice xy``; with a ``phase``, only in that one. A critical damping
+        follows the stiffness. A label that no objective has had so far is kept for phases to come (``unused_adjustments``
+        names it until then), and is an error when there are none.
         """
         gains = Gains.checked(f"adjust {label!r}:", weight, stiffness, damping)
-        present = [*self._demands().objectives]
-        known = self._labels | {o.label for o in present}
+        if phase is not None:
+            pick("phase", phase, self.machine.phases if self.machine else {})
+        self._take_up_all()
+        known = {known for known, _ in self._labels}
         if label not in known and not (self.machine and self.machine.coming):
             raise unknown_name("objective", label, known)
-        self.adjustments[label] = gains.over(self.adjustments.get(label, Gains()))
-        self.take_up([o for o in present if o.label == label])
-        self._note(f"adjust {label}", [np.nan if g is None else g for g in gains])
+        key = (label, phase)
+        self.adjustments[key] = gains.over(self.adjustments.get(key, Gains()))
+        self._take_up_all()
+        self._note(f"adjust {adjusted(*key)}", [np.nan if g is None else g for g in gains])
 
     def unused_adjustments(self) -> list[str]:
-        """Return the labels that were adjusted and that no objective has had so far."""
-        return sorted(self.adjustments.keys() - self._labels)
+        """Return what was adjusted and has not been in force so far: labels, each with its phase if it has one."""
+        seen = self._labels | {(label, None) for label, _ in self._labels}
+        return sorted(adjusted(*key) for key in self.adjustments.keys() - seen)
 
     def apply(self, target: Target) -> None:
         """Do now what a piece of live input says, whatever its time."""
@@ -174,7 +185,8 @@ class Simulation:
             self.let_go()
         elif verb == "adjust":
             weight, stiffness, damping = (None if np.isnan(v) else float(v) for v in target.value)
-            self.adjust(what, weight=weight, stiffness=stiffness, damping=damping)
+            label, _, phase = what.partition(OF_PHASE)
+            self.adjust(label, weight=weight, stiffness=stiffness, damping=damping, phase=phase or None)
         else:
             self.set_control(target.control, target.value)
 
@@ -354,7 +366,7 @@ class Simulation:
             "controls": {k: c.checkpoint() for k, c in self.controls.items()},
             "pushes": [[p.body, p.force.tolist(), p.torque.tolist(), p.local.tolist(), p.until] for p in self._pushes],
             "held": self.held and [self.held.body, self.held.local.tolist(), self.held.goal.tolist()],
-            "adjustments": {label: list(gains) for label, gains in self.adjustments.items()},
+            "adjustments": [[*key, list(gains)] for key, gains in self.adjustments.items()],
             "forces": {name: force.tolist() for name, force in self._contact_forces().items()},
             "machine": self.machine.checkpoint() if self.machine else None,
             "rng": self.rng.bit_generator.state,
@@ -367,12 +379,12 @@ class Simulation:
         qpos, qvel = vector("checkpoint qpos", data["qpos"], nq), vector("checkpoint qvel", data["qvel"], nv)
         if data["mass"] or self.mass_changes:
             self._set_masses(*(map(np.array, data["mass"]) if data["mass"] else self._first_masses))
-        self.adjustments = {label: Gains(*gains) for label, gains in data.get("adjustments", {}).items()}
+        self.adjustments = {(label, phase): Gains(*gains) for label, phase, gains in data.get("adjustments", ())}
         for name, saved in data["controls"].items():
             pick("control", name, self.controls).restore(saved)
         if self.machine and data["machine"]:
             self.machine.restore(self, data["machine"])
-        self.take_up(self._demands().objectives)
+        self._take_up_all()
         self.contacts.restore(data["contacts"])
         held = data.get("held")
         self.held = held and Pull(held[0], np.array(held[1]), np.array(held[2]))

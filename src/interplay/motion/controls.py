@@ -158,8 +158,15 @@ HANDS = {"pull": 6, "push": 6, "let go": 0, "adjust": 3}
 """What live input can be besides controls, and how many numbers each takes.
 
 ``pull BODY`` and ``push BODY``: a point of the body in its own frame [m], then the point of the world it is pulled to [m] or the
-impulse [N·s]; ``adjust OBJECTIVE``: weight, stiffness, damping, each may be left empty.
+impulse [N·s]; ``adjust OBJECTIVE`` (or ``adjust OBJECTIVE | PHASE``): weight, stiffness, damping, each may be left empty.
 """
+
+OF_PHASE = " | "
+
+
+def adjusted(label: str, phase: str | None) -> str:
+    """Return the name of an objective that is adjusted, with the phase if it is in one only."""
+    return label if phase is None else f"{label}{OF_PHASE}{phase}"
 
 
 def hand(control: str) -> tuple[str, str] | None:
