@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time as clock
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 import mujoco
 import numpy as np
 
+from interplay.constraints.collision import ActivePairs
 from interplay.constraints.collision_set import CollisionSet
 from interplay.constraints.contact import Contact
 from interplay.constraints.contact_set import ContactSet
@@ -18,7 +19,7 @@ from interplay.control.integrated import Demands, IntegratedController
 from interplay.control.state import Conflict, Memory, Solution, State
 from interplay.errors import InputError, InterplayError, number, pick, unknown_name, vector, whole
 from interplay.motion.controls import OF_PHASE, Control, Target, adjusted, hand
-from interplay.motion.hands import PUSH_SECONDS, Pull, Push, bounded_impulse
+from interplay.motion.hands import PUSH_SECONDS, Pull, Push, bounded_impulse, within_reach
 from interplay.motion.machine import Entry, Machine
 from interplay.objectives.base import Gains, Objective
 from interplay.qp import solvers
@@ -195,6 +196,8 @@ class Simulation:
 
     def movable(self, body: str) -> int:
         """Return the id of a body that can move, or raise an error."""
+        if not isinstance(body, str):
+            raise InputError(f"expected the name of a body, got {body!r}")
         index = self.scene.body(body)
         if self.scene.model.body_treeid[index] < 0:
             raise InputError(f"{body!r} cannot move: it belongs to the fixed environment")
@@ -206,7 +209,7 @@ class Simulation:
         It is a critically damped spring of 1000 N/m that pulls with at most 400 N: see :class:`interplay.motion.hands.Pull`.
         One body is held at a time.
         """
-        self.held = Pull(self.movable(body), vector("pull local", local, 3), vector("pull goal", goal, 3))
+        self.held = Pull(self.movable(body), within_reach("pull local", local), within_reach("pull goal", goal))
         self._note(f"pull {body}", [*self.held.local, *self.held.goal])
 
     def let_go(self) -> None:
@@ -219,7 +222,7 @@ class Simulation:
 
         At most 50 N·s, nor more than changes the velocity of all that hangs together by 1.5 m/s: a larger one is made smaller.
         """
-        index, point = self.movable(body), vector("push local", local, 3)
+        index, point = self.movable(body), within_reach("push local", local)
         given = bounded_impulse(self.scene.model, index, vector("push impulse", impulse, 3))
         seconds = max(1, round(PUSH_SECONDS / self.dt)) * self.dt
         self._pushes.append(Push(index, given / seconds, np.zeros(3), point, self.time + seconds))
@@ -323,14 +326,15 @@ class Simulation:
         """Return the force [N] ON a surface by its contact at the last step, in contact axes (z: into it); zero without contact."""
         return self._contact_forces().get(surface, np.zeros(3))
 
+    @property
+    def pressing(self) -> tuple[tuple[Contact, ...], np.ndarray]:
+        """Contacts of the last step and their wrenches (n, 6) in contact axes; none before the first step."""
+        return self._touching, self.solution.wrenches if self.solution else np.zeros((0, 6))
+
     def _contact_forces(self) -> dict[str, np.ndarray]:
         """Return the forces of the last step by surface, found when they are asked for."""
         if self._forces is None:
-            self._forces, wrenches = {}, self.solution.wrenches if self.solution else ()
-            for contact, wrench in zip(self._touching, wrenches, strict=True):
-                self._forces[contact.first.name] = wrench[:3]
-                if not contact.second.fixed:
-                    self._forces[contact.second.name] = contact.second_side * wrench[:3]
+            self._forces = _forces(*self.pressing)
         return self._forces
 
     @property
@@ -402,12 +406,7 @@ class Simulation:
     def step(self) -> Solution:
         """Advance by one control step and return its solution."""
         begin = clock.perf_counter()
-        while self.targets and self.targets[0].time <= self.time + 1e-9:
-            self.apply(self.targets.pop(0))
-        if self._weighed:
-            self._weigh_all()
-        if self.machine is not None:
-            self.machine.update(self)
+        self._follow()
         if self._pushes or self.held:
             self._state = self._state.with_(applied=self._applied())
         state = self._state
@@ -421,6 +420,28 @@ class Simulation:
         for observer in self.observers:
             observer(state, solution, seconds)
         return solution
+
+    def _follow(self) -> None:
+        """Do what is due at the present state: live input, masses, phases."""
+        while self.targets and self.targets[0].time <= self.time + 1e-9:
+            self.apply(self.targets.pop(0))
+        if self._weighed:
+            self._weigh_all()
+        if self.machine is not None:
+            self.machine.update(self)
+
+    def retrace(
+        self, time: float, qpos: np.ndarray, qvel: np.ndarray, wrench: Mapping[tuple[str, str], np.ndarray]
+    ) -> None:
+        """Go through a step that was recorded instead of solving it; input, phases and contacts follow as they did then.
+
+        ``wrench`` holds the wrenches in contact axes by the names of the two surfaces.
+        """
+        memory = self._state.memory._replace(pairs=ActivePairs.none())
+        self._state = State(time, qpos, qvel, np.zeros_like(qvel), memory)
+        self._follow()
+        self._forces = _forces(self.contacts.items, [wrench[c.first.name, c.second.name] for c in self.contacts])
+        self.steps += 1
 
     def run(self, seconds: float, progress: bool = False) -> None:
         """Advance by some seconds, with a progress bar on request."""
@@ -439,8 +460,13 @@ class Simulation:
         """Return which demands are in conflict at the present state, and by how much; empty: none."""
         return self.controller.explain(self._state)
 
+    @property
+    def demands(self) -> list[Objective]:
+        """All objectives in force: those that hold throughout, and those of the phases."""
+        return [*self._objectives, *(self.machine.objectives if self.machine else ())]
+
     def _demands(self) -> Demands:
-        return Demands(self.contacts.items, [*self._objectives, *(self.machine.objectives if self.machine else ())])
+        return Demands(self.contacts.items, self.demands)
 
     def _applied(self) -> np.ndarray:
         """Return the generalized force of the pushes in force and of the user's hand."""
@@ -449,3 +475,13 @@ class Simulation:
         for push in (*self._pushes, *([self.held.push(terms, self.dt)] if self.held else ())):
             push.generalized(terms, total)
         return total
+
+
+def _forces(contacts: Sequence[Contact], wrenches: Sequence[np.ndarray] | np.ndarray) -> dict[str, np.ndarray]:
+    """Return the force (3,) [N] on each surface, in its contact axes."""
+    out = {}
+    for contact, wrench in zip(contacts, wrenches, strict=True):
+        out[contact.first.name] = wrench[:3]
+        if not contact.second.fixed:
+            out[contact.second.name] = contact.second_side * wrench[:3]
+    return out

@@ -86,7 +86,9 @@ class Objective:
     @property
     def label(self) -> str:
         """The name it was given; else its kind and what it is about, the same each time a phase makes it: ``Com alice xy``."""
-        return self._name or " ".join((type(self).__name__, *filter(None, self.about())))
+        if self._name is None:
+            self._name = " ".join((type(self).__name__, *filter(None, self.about())))
+        return self._name
 
     def about(self) -> tuple[str, ...]:
         """Return words that tell an objective from others of its kind."""
