@@ -127,8 +127,9 @@ class Cast:
         made = {key: _Batch(scene, m, key[0], instances, key[1]) for key, instances in shapes.items()}
         self._batches = [batch for (_, moving), batch in made.items() if moving]
         self._set = [batch for (_, moving), batch in made.items() if not moving]
-        for batch in self._batches if on_click is not None else ():
-            batch.handle.on_click(on_click)
+        if on_click is not None:
+            for batch in self._batches:
+                batch.handle.on_click(on_click)
         self._tinted = False
         self.place(np.asarray(m.qpos0))
         for batch in self._set:
