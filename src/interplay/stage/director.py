@@ -47,6 +47,7 @@ class Link(Protocol):
 
     def receive(self, timeout: float) -> Iterable[Opening | Frame | Notice | Download]:
         """Return what the performer has said, waiting at most so many seconds for it."""
+        ...
 
     def send(self, command: Command) -> None:
         """Ask something of it, without waiting."""
@@ -63,7 +64,7 @@ class Director:
         self.opening: Opening | None = None
         self.frame: Frame | None = None
         self.hands: Hands | None = None
-        self.looping = False
+        self.looping = True
         self._cast: Cast | None = None
         self._history = History()
         self._clients: dict[int, viser.ClientHandle] = {}
@@ -103,9 +104,15 @@ class Director:
         """Switch an overlay, for all browsers."""
         if overlay in self.overlays.switched:
             self.overlays.switch(overlay, on)
-            if overlay == "load" and self._cast is not None and not on:
+            if self._cast is not None and overlay == "load" and not on:
                 self._cast.tint(None)
+            if self._cast is not None and overlay == "through":
+                self._cast.fade(on)
             self._redraw()
+
+    def loop(self, on: bool) -> None:
+        """Begin a recording again when it has come to its end."""
+        self.looping = on
 
     def follow(self, client: int, on: bool) -> None:
         """Let one browser's camera go along with the scene."""
@@ -172,6 +179,7 @@ class Director:
             self._cast = Cast(
                 self._server.scene, compile_scene(opening), self._clicked if not opening.recorded else None
             )
+            self._cast.fade(self.overlays.switched["through"])
         self._history.clear()
         self._relaxed.clear()
         self._server.gui.set_panel_label(f"Interplay · {opening.scenario}")

@@ -132,7 +132,7 @@ class Hands:
     ):
         """Add handles for the controls; ``post`` queues an action of a browser, ``send`` sends a command."""
         self._client, self._cast, self._post, self._send = client, cast, post, send
-        self._size = float(np.clip(0.06 * float(opening.camera.get("distance", 4.0)), 0.12, 0.6))
+        self._size = float(np.clip(0.07 * float(opening.camera.get("distance", 4.0)), 0.12, 0.6))
         self.hit: Hit | None = None
         """The body that is held, or was clicked last."""
         self.ray = np.array([1.0, 0.0, 0.0])

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import viser
 
-from interplay.objectives.frame import rotation
 from interplay.stage.messages import Frame
 
 PER_NEWTON = 8e-4
@@ -68,13 +67,17 @@ class Overlay(NamedTuple):
 
 
 class Overlays:
-    """All overlays of the stage; ``switched`` says which are on. Torque load is drawn by the bodies themselves."""
+    """All overlays of the stage; ``switched`` says which are on. The last two change the bodies themselves."""
 
     def __init__(self, scene: viser.SceneApi):
         """Take the scene to draw in; nothing is added before it is shown."""
 
         def arrows(name: str, color: tuple[int, int, int], size: float = 1.0) -> Marks:
-            radii = {"shaft_radius": 0.009 * size, "head_radius": 0.022 * size, "head_length": 0.05 * size}
+            radii: dict[str, Any] = {
+                "shaft_radius": 0.009 * size,
+                "head_radius": 0.022 * size,
+                "head_length": 0.05 * size,
+            }
             return Marks(lambda points, _: scene.add_arrows(f"/over/{name}", points, color, **radii))
 
         def lines(name: str, color: tuple[int, int, int], width: float) -> Marks:
@@ -144,6 +147,9 @@ class Overlays:
             "load": Overlay(
                 "Torque load", "Bodies redden as their joint nears its torque limit.", False, lambda f: None, ()
             ),
+            "through": Overlay(
+                "See through", "Bodies let through what is inside and behind them.", False, lambda f: None, ()
+            ),
         }
         self.switched = {name: overlay.on for name, overlay in self.all.items()}
 
@@ -154,7 +160,8 @@ class Overlays:
                 overlay.draw(frame)
         arrow, held = self.pull
         if frame.pull is None:
-            arrow.hide(), held.hide()
+            arrow.hide()
+            held.hide()
         else:
             point = frame.pull.point
             held.show(point[None])
@@ -189,11 +196,12 @@ def draw_forces(frame: Frame, ground: Marks, inner: Marks) -> None:
 
 def corners(frame: Frame) -> np.ndarray:
     """Return the corners of all contact patches, in a circle (c, 4, 3) [m]."""
-    out = np.empty((len(frame.contact_pose), 4, 3))
-    for i, (pose, size) in enumerate(zip(frame.contact_pose, frame.contact_size, strict=True)):
-        signs = np.array([[1, 1, 0], [-1, 1, 0], [-1, -1, 0], [1, -1, 0.0]])
-        out[i] = pose[:3] + (signs * [size[0], size[1], 0]) @ rotation(pose[3:]).T
-    return out
+    w, x, y, z = frame.contact_pose[:, 3:].T
+    first = np.stack([1 - 2 * (y * y + z * z), 2 * (x * y + w * z), 2 * (x * z - w * y)], axis=1)
+    second = np.stack([2 * (x * y - w * z), 1 - 2 * (x * x + z * z), 2 * (y * z + w * x)], axis=1)
+    along, across = (frame.contact_size[:, :1] * first)[:, None], (frame.contact_size[:, 1:] * second)[:, None]
+    signs = np.array([[1, 1], [-1, 1], [-1, -1], [1, -1.0]])
+    return frame.contact_pose[:, None, :3] + signs[:, :1] * along + signs[:, 1:] * across
 
 
 def draw_patches(frame: Frame, patch: Marks, grasp: Marks) -> None:

@@ -56,6 +56,8 @@ _QUIET = 0.8  # seconds after the user has moved a field before frames move it a
 class Director(Protocol):
     """What a panel can ask of the stage."""
 
+    looping: bool
+
     def post(self, client: int | None, action: Callable[[], None]) -> None:
         """Queue an action of a browser; it is done if the browser holds control."""
 
@@ -67,6 +69,9 @@ class Director(Protocol):
 
     def switch(self, overlay: str, on: bool) -> None:
         """Switch an overlay."""
+
+    def loop(self, on: bool) -> None:
+        """Begin a recording again at its end."""
 
     def follow(self, client: int, on: bool) -> None:
         """Let a browser's camera go along."""
@@ -184,6 +189,9 @@ class Panel:
         self._on(self._time, self._seek)
         self._speed = self._root(gui.add_slider("Speed", SLOWEST, 2.0, 0.05, 1.0, hint="Simulated seconds per second."))
         self._on(self._speed, self._hurry)
+        if recorded:
+            again = self._root(gui.add_checkbox("Loop", self._do.looping, hint="Begin again at the end."))
+            self._on(again, lambda value: self._do.loop(bool(value)))
 
     def _seek(self, value: Any) -> None:
         moment = within(value, 0.0, 1e6)
@@ -218,7 +226,10 @@ class Panel:
         if math.isfinite(low) and math.isfinite(high) and low < high:
             step = 10.0 ** math.floor(math.log10((high - low) / 100.0))
             return self._gui.add_slider(label, low, high, step, value, hint=control.help or None)
-        bounds = {"min": low if math.isfinite(low) else None, "max": high if math.isfinite(high) else None}
+        bounds: dict[str, Any] = {
+            "min": low if math.isfinite(low) else None,
+            "max": high if math.isfinite(high) else None,
+        }
         return self._gui.add_number(label, value, **bounds, hint=control.help or None)
 
     def _set(self, control: ControlView, value: Any) -> None:
@@ -233,10 +244,10 @@ class Panel:
 
     def _tune(self) -> None:
         gui = self._gui
-        self._which = gui.add_dropdown("Objective", ("–",), hint="Objectives in force now.")
+        self._which: Any = gui.add_dropdown("Objective", ("–",), hint="Objectives in force now.")
         self._on(self._which, lambda _: self._show_gains(force=True))
-        self._weight = gui.add_number("Weight", 0.0, min=0.0, max=HEAVIEST)
-        self._stiff = gui.add_number("Stiffness [1/s²]", 0.0, min=0.0, max=STIFFEST)
+        self._weight = gui.add_number("Weight", 0.0, min=0.0, max=HEAVIEST, step=0.001)
+        self._stiff = gui.add_number("Stiffness [1/s²]", 0.0, min=0.0, max=STIFFEST, step=0.1)
         self._on(self._weight, lambda value: self._adjust("weight", within(value, 0.0, HEAVIEST)))
         self._on(self._stiff, lambda value: self._adjust("stiffness", within(value, 0.0, STIFFEST)))
         number = self._client.client_id
@@ -269,11 +280,10 @@ class Panel:
             self._status.content = self._shown = text
         if not self.holds:
             return
-        first, last = frame.span
-        if abs(self._time.max - max(last, first + 0.01)) > 1e-6:
-            self._time.max = max(last, first + 0.01)
-        if abs(self._time.min - first) > 1e-6:
-            self._time.min = first
+        first = round(float(frame.span[0]), 2)
+        last = max(round(float(frame.span[1]), 2), first + 0.01)
+        if (self._time.min, self._time.max) != (first, last):
+            self._time.min, self._time.max = first, last
         for field, value in ((self._time, frame.time), (self._speed, frame.speed)):
             if self._idle(field):
                 field.value = round(float(value), 2)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import viser
@@ -19,23 +19,31 @@ LINES = 6
 _COLOURS = ("#2e5e8c", "#e27026", "#3c8c50", "#8e54b2", "#c03030", "#148296")
 
 
+class _Moment(NamedTuple):
+    time: float
+    step: float
+    forces: dict[str, float]
+    errors: dict[str, float]
+
+
 class History:
     """What the plots show, kept from frame to frame; the same for all browsers."""
 
     def __init__(self) -> None:
         """Begin empty."""
-        self._frames: deque[tuple[float, float, dict[str, float], dict[str, float]]] = deque()
+        self._frames: deque[_Moment] = deque()
 
     def add(self, frame: Frame) -> None:
         """Keep what a frame shows; going back in time forgets what came after."""
-        while self._frames and self._frames[-1][0] >= frame.time - 1e-9:
+        while self._frames and self._frames[-1].time >= frame.time - 1e-9:
             self._frames.pop()
-        while self._frames and self._frames[0][0] < frame.time - SECONDS:
+        while self._frames and self._frames[0].time < frame.time - SECONDS:
             self._frames.popleft()
         step = float(np.max(frame.pace.step_ms)) if len(frame.pace.step_ms) else np.nan
         normal = {f"{a} – {b}": float(n) for (a, b), n in zip(frame.contacts, frame.contact_normal, strict=True)}
         weighty = sorted(frame.objectives, key=lambda o: -o.weight * o.level)[:LINES]
-        self._frames.append((frame.time, step, normal, {o.label: o.error for o in weighty if o.level > 0.01}))
+        errors = {o.label: float(o.error) for o in weighty if o.level > 0.01}
+        self._frames.append(_Moment(frame.time, step, normal, errors))
 
     def clear(self) -> None:
         """Forget everything."""
@@ -43,17 +51,25 @@ class History:
 
     def times(self) -> np.ndarray:
         """Return the times [s]."""
-        return np.array([entry[0] for entry in self._frames])
+        return np.array([moment.time for moment in self._frames])
 
     def steps(self) -> np.ndarray:
         """Return the slowest step of each frame [ms]."""
-        return np.array([entry[1] for entry in self._frames])
+        return np.array([moment.step for moment in self._frames])
 
-    def curves(self, part: int) -> dict[str, np.ndarray]:
-        """Return the curves of contact forces (2) or objective errors (3) that matter most, NaN where there was none."""
-        last = self._frames[-1][part] if self._frames else {}
-        names = sorted(last, key=lambda name: -last[name])[:LINES]
-        return {n: np.array([entry[part].get(n, np.nan) for entry in self._frames]) for n in sorted(names)}
+    def forces(self) -> dict[str, np.ndarray]:
+        """Return the normal forces of the contacts that carry most [N], NaN where there was none."""
+        return _curves([moment.forces for moment in self._frames])
+
+    def errors(self) -> dict[str, np.ndarray]:
+        """Return the errors of the objectives with most weight."""
+        return _curves([moment.errors for moment in self._frames])
+
+
+def _curves(values: list[dict[str, float]]) -> dict[str, np.ndarray]:
+    last = values[-1] if values else {}
+    names = sorted(sorted(last, key=lambda name: -last[name])[:LINES])
+    return {name: np.array([value.get(name, np.nan) for value in values]) for name in names}
 
 
 class Plots:
@@ -79,7 +95,7 @@ class Plots:
         self._step = plot("step time [ms] against Δt", ["slowest step", "Δt"])
         self._force = plot("contact normal forces [N]", ["–"])
         self._error = plot("objective errors [m, rad]", ["–"])
-        self._names: dict[int, list[str]] = {2: ["–"], 3: ["–"]}
+        self._names: dict[str, list[str]] = {}
 
     @property
     def on(self) -> bool:
@@ -98,11 +114,10 @@ class Plots:
         if not self._on or len(times) < 2:
             return
         self._step.data = (times, history.steps(), np.full(len(times), 1e3 * self._dt))
-        for part, plot in ((2, self._force), (3, self._error)):
-            curves = history.curves(part)
+        for kind, plot, curves in (("force", self._force, history.forces()), ("error", self._error, history.errors())):
             if curves:
-                if list(curves) != self._names[part]:
-                    self._names[part] = list(curves)
+                if list(curves) != self._names.get(kind):
+                    self._names[kind] = list(curves)
                     plot.series = _series(list(curves))
                 plot.data = (times, *curves.values())
 

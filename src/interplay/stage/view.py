@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import mujoco
 import numpy as np
 import viser
+from viser._messages import SceneNodeUpdateMessage
 
 from interplay.errors import SceneError
 from interplay.io.meshes import geom_mesh, unit_mesh
@@ -16,6 +17,9 @@ from interplay.stage.messages import Opening
 
 STRAINED = np.array([0.93, 0.16, 0.10])
 """Colour of a body whose joint is at its torque limit."""
+
+FADED = 0.45
+"""Opacity of bodies that are seen through."""
 
 _G = mujoco.mjtGeom
 _SHADES = 12  # steps of the torque colour: fewer of them, fewer messages
@@ -71,12 +75,13 @@ class _Batch:
     """All instances of one shape; those that move, or those that stand still."""
 
     def __init__(self, scene: viser.SceneApi, m: mujoco.MjModel, shape: str, instances: list[Part], moving: bool):
-        self.geoms = np.array([part.geom for part in instances])
-        self.shifts = np.array([part.shift for part in instances])
-        mesh = geom_mesh(m, int(self.geoms[0])) if shape.startswith("mesh") else unit_mesh(shape)
-        self.colors = linear(np.asarray(m.geom_rgba[self.geoms, :3], float))
-        self.bodies = m.geom_bodyid[self.geoms]
+        self.parts = instances
+        geoms = np.array([part.geom for part in instances])
+        mesh = geom_mesh(m, int(geoms[0])) if shape.startswith("mesh") else unit_mesh(shape)
+        self.colors, self.bodies = linear(np.asarray(m.geom_rgba[geoms, :3], float)), m.geom_bodyid[geoms]
+        opacities = np.asarray(m.geom_rgba[geoms, 3], float)
         n = len(instances)
+        self._scene = scene
         self.handle = scene.add_batched_meshes_simple(
             f"/{'cast' if moving else 'set'}/{shape}",
             mesh[0],
@@ -85,22 +90,22 @@ class _Batch:
             batched_wxyzs=np.tile([1.0, 0, 0, 0], (n, 1)),
             batched_scales=np.array([part.scale for part in instances]),
             batched_colors=self.colors,
-            batched_opacities=np.asarray(m.geom_rgba[self.geoms, 3], float) if not _opaque(m, self.geoms) else None,
+            batched_opacities=opacities if (opacities < 0.99).any() else None,
             flat_shading=shape == "box",
             lod="off",
         )
 
-    def place(self, positions: np.ndarray, quats: np.ndarray, axes: np.ndarray) -> None:
-        """Send new poses, in steps of 2⁻¹³ (0.12 mm): what rests is not sent again, and what moves compresses well."""
-        at = positions[self.geoms] + self.shifts[:, None] * axes[self.geoms]
-        self.handle.batched_positions = (np.round(at * 8192) / 8192).astype(np.float32)
-        self.handle.batched_wxyzs = (np.round(quats[self.geoms] * 8192) / 8192).astype(np.float32)
+    def place(self, positions: np.ndarray, wxyzs: np.ndarray) -> None:
+        """Send poses. Assigning them to the handle would be two messages and, at thirty frames a second, half of all the cost."""
+        self._scene._queue_scene_message(
+            SceneNodeUpdateMessage(self.handle.name, {"batched_positions": positions, "batched_wxyzs": wxyzs})
+        )
 
     def tint(self, load: np.ndarray | None) -> None:
         """Colour bodies by torque load (nbody,), or as they are."""
         level = np.zeros(len(self.bodies)) if load is None else load[self.bodies]
         mix = (np.round(np.clip(level, 0, 1) * _SHADES) / _SHADES)[:, None]
-        self.handle.batched_colors = (1 - mix) * self.colors + mix * linear(STRAINED)
+        self.handle.batched_colors = (255 * ((1 - mix) * self.colors + mix * linear(STRAINED))).astype(np.uint8)
 
 
 def linear(color: np.ndarray) -> np.ndarray:
@@ -108,8 +113,33 @@ def linear(color: np.ndarray) -> np.ndarray:
     return np.where(color <= 0.04045, color / 12.92, ((color + 0.055) / 1.055) ** 2.4)
 
 
-def _opaque(m: mujoco.MjModel, geoms: np.ndarray) -> bool:
-    return bool((m.geom_rgba[geoms, 3] > 0.99).all())
+class _Company:
+    """Batches that are placed together: one array of all their instances."""
+
+    def __init__(self, m: mujoco.MjModel, batches: list[_Batch]):
+        self.batches, self._m = batches, m
+        every = [part for batch in batches for part in batch.parts]
+        self._geoms = np.array([part.geom for part in every], int)
+        self._shifts = np.array([[part.shift] for part in every])
+        self._starts = np.cumsum([0, *(len(batch.parts) for batch in batches)])
+        self._shown = np.full((len(every), 7), np.nan, np.float32)
+
+    def poses(self, d: mujoco.MjData) -> np.ndarray:
+        """Return position and quaternion of each instance (n, 7)."""
+        g, m = self._geoms, self._m
+        at = d.geom_xpos[g] + self._shifts * d.geom_xmat[g][:, [2, 5, 8]]
+        return np.hstack([at, product(d.xquat[m.geom_bodyid[g]], m.geom_quat[g])])
+
+    def place(self, d: mujoco.MjData) -> None:
+        """Send the poses of batches in which something has moved, in steps of 2⁻¹³ (0.12 mm): what moves compresses well."""
+        if not self.batches:
+            return
+        poses = (np.round(self.poses(d) * 8192) / 8192).astype(np.float32)
+        moved = np.logical_or.reduceat((poses != self._shown).any(axis=1), self._starts[:-1])
+        self._shown = poses
+        for i in np.flatnonzero(moved):
+            part = poses[self._starts[i] : self._starts[i + 1]]
+            self.batches[i].place(part[:, :3].copy(), part[:, 3:].copy())
 
 
 class Cast:
@@ -125,36 +155,33 @@ class Cast:
             for shape, part in parts(m, int(geom)):
                 shapes.setdefault((shape, moving), []).append(part)
         made = {key: _Batch(scene, m, key[0], instances, key[1]) for key, instances in shapes.items()}
-        self._batches = [batch for (_, moving), batch in made.items() if moving]
-        self._set = [batch for (_, moving), batch in made.items() if not moving]
+        self.moving = _Company(m, [batch for (_, moving), batch in made.items() if moving])
+        self.fixed = _Company(m, [batch for (_, moving), batch in made.items() if not moving])
         if on_click is not None:
-            for batch in self._batches:
+            for batch in self.moving.batches:
                 batch.handle.on_click(on_click)
         self._tinted = False
         self.place(np.asarray(m.qpos0))
-        for batch in self._set:
-            batch.place(*self._poses())
+        self.fixed.place(self.data)
 
     def place(self, qpos: np.ndarray) -> None:
         """Show a configuration."""
         self.data.qpos[:] = qpos
         mujoco.mj_kinematics(self.model, self.data)
-        poses = self._poses()
-        for batch in self._batches:
-            batch.place(*poses)
+        self.moving.place(self.data)
 
     def tint(self, load: np.ndarray | None) -> None:
         """Colour bodies by torque load, or (None) in their own colours."""
         if load is None and not self._tinted:
             return
-        for batch in self._batches:
+        for batch in self.moving.batches:
             batch.tint(load)
         self._tinted = load is not None
 
-    def _poses(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return positions, quaternions and z axes of all geoms."""
-        d, m = self.data, self.model
-        return d.geom_xpos, product(d.xquat[m.geom_bodyid], m.geom_quat), d.geom_xmat.reshape(-1, 3, 3)[:, :, 2]
+    def fade(self, on: bool) -> None:
+        """Let bodies be seen through, or not."""
+        for batch in self.moving.batches:
+            batch.handle.opacity = FADED if on else None
 
     def pick(self, origin: Any, direction: Any) -> Hit | None:
         """Return where a ray first meets a body that moves."""
@@ -183,7 +210,7 @@ class Cast:
 
     def remove(self) -> None:
         """Take the bodies away."""
-        for batch in [*self._batches, *self._set]:
+        for batch in [*self.moving.batches, *self.fixed.batches]:
             batch.handle.remove()
 
 
@@ -200,10 +227,12 @@ def furnish(server: viser.ViserServer) -> None:
     lay_ground(scene)
     gui.configure_theme(show_logo=False, show_share_button=False, dark_mode=False, brand_color=(46, 94, 140))
     gui.set_panel_label("Interplay")
-    scene.configure_environment_map("studio", background=False, environment_intensity=0.55)
+    gui.main_panel.dock_right()
+    gui.main_panel.set_width(320)
+    scene.configure_environment_map("studio", background=False, environment_intensity=0.4)
     scene.configure_default_lights(enabled=False)
-    scene.add_light_hemisphere("/light/sky", sky_color=(255, 255, 255), ground_color=(196, 190, 184), intensity=0.9)
-    scene.add_light_directional("/light/sun", intensity=1.9, position=(2.5, 2.0, 5.0), cast_shadow=True)
+    scene.add_light_hemisphere("/light/sky", sky_color=(255, 255, 255), ground_color=(196, 190, 184), intensity=0.8)
+    scene.add_light_directional("/light/sun", intensity=1.7, position=(2.5, -1.5, 5.0), cast_shadow=True)
 
 
 def lay_ground(scene: viser.SceneApi) -> None:
