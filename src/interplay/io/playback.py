@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import contextlib
 import html
-import io
 import json
 from itertools import groupby
 from pathlib import Path
 
 import numpy as np
-import viser
 
 from interplay.io.graphics import camera_of
 from interplay.io.recording import Recording
 from interplay.scenarios.base import Camera
+from interplay.stage.front import close_server, open_server
 from interplay.stage.view import Cast, first_shot, lay_ground
 
 
@@ -23,12 +21,10 @@ def write_html(recording: Recording, out: Path, *, fps: float = 25.0) -> None:
     motion, dt = recording["qpos"], float(recording.header["dt"])
     stride = max(1, round(1.0 / (fps * dt)))
     picks = range(0, recording.steps, stride)
-    with contextlib.redirect_stdout(io.StringIO()):
-        server = viser.ViserServer(host="127.0.0.1", port=0, verbose=False)
+    server = open_server("127.0.0.1", 0)
     try:
-        lay_ground(
-            server.scene
-        )  # and the player's own light: it goes back to that whenever time does, with a flash if it was another
+        # The light is the player's own: it returns to that whenever time goes back, and would flash if ours were another.
+        lay_ground(server.scene)
         cast = Cast(server.scene, recording.model)
         shot = first_shot(_wide(camera_of(recording), cast, motion).model_dump(), cast)
         first = server.initial_camera
@@ -40,9 +36,9 @@ def write_html(recording: Recording, out: Path, *, fps: float = 25.0) -> None:
             serializer.insert_sleep(stride * dt)
         page = serializer.as_html()
     finally:
-        with contextlib.redirect_stdout(io.StringIO()):
-            server.stop()
-    out.write_text(_captioned(page, recording, len(picks) * stride * dt), encoding="utf-8")
+        close_server(server)
+    title, duration = str(recording.header["scenario"]), len(picks) * stride * dt
+    out.write_text(captioned(page, title, _beginnings(recording), duration), encoding="utf-8")
 
 
 def _wide(camera: Camera, cast: Cast, motion: np.ndarray) -> Camera:
@@ -61,14 +57,18 @@ def _wide(camera: Camera, cast: Cast, motion: np.ndarray) -> Camera:
     )
 
 
-def _captioned(page: str, recording: Recording, duration: float) -> str:
-    """Add title and phases to the player's page."""
-    title, time = str(recording.header["scenario"]), recording["time"]
-    phases, t = [], 0
+def _beginnings(recording: Recording) -> list[tuple[float, str]]:
+    """Return when each phase began [s], counted from the recording's first step, and its name."""
+    time, phases, t = recording["time"], [], 0
     for name, steps in groupby(recording.phases):
         phases.append((float(time[t] - time[0]), name))
         t += len(list(steps))
-    score = json.dumps({"title": title, "duration": duration, "phases": phases}).replace("<", "\\u003c")
+    return phases
+
+
+def captioned(page: str, title: str, phases: list[tuple[float, str]], duration: float) -> str:
+    """Return a player's page with a title and its phases: when each begins, and its name; times in s."""
+    score = json.dumps({"title": title, "phases": phases, "duration": duration}).replace("<", "\\u003c")
     extra = Path(__file__).with_name("captions.html").read_text(encoding="utf-8").replace("{{score}}", score)
-    head, found, tail = page.rpartition("</body>")
-    return head.replace("<title>Viser</title>", f"<title>{html.escape(title)}</title>", 1) + extra + found + tail
+    head, end, tail = page.rpartition("</body>")
+    return head.replace("<title>Viser</title>", f"<title>{html.escape(title)}</title>", 1) + extra + end + tail
