@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+from pathlib import Path
 
 from interplay.errors import pick
 from interplay.scenarios.base import Scenario
@@ -25,6 +26,22 @@ def registry() -> dict[str, type[Scenario]]:
     return found
 
 
-def scenario(name: str) -> type[Scenario]:
-    """Return a scenario by name, or raise an error that names the nearest."""
+FILES = Path(__file__).parent / "files"
+"""Scenario files that come with Interplay."""
+
+
+def scenario(name: str | Path) -> type[Scenario]:
+    """Return a scenario by name, or by the path of a scenario file; or raise an error that names the nearest.
+
+    A file that is not found where it is named is looked for among those that come with Interplay.
+    """
+    if str(name).endswith((".yaml", ".yml")):
+        from interplay.script.scenario import load
+
+        path = Path(name)
+        return load(FILES / path if not path.exists() and (FILES / path.name) == FILES / path else path, _built_in)
+    return _built_in(str(name))
+
+
+def _built_in(name: str) -> type[Scenario]:
     return pick("scenario", name, registry())
