@@ -13,7 +13,7 @@ import pydantic
 import interplay as ip
 from interplay.errors import InterplayError
 from interplay.scenarios.base import Camera, Scenario
-from interplay.script.entries import Entry, contact_pairs
+from interplay.script.entries import Entry, contact_pairs, kind_key
 from interplay.script.file import Adjustment, Based, File, Point, Pose, filled, parameter_class, validated
 from interplay.script.models import inside
 from interplay.script.names import check_names
@@ -157,9 +157,12 @@ class ScriptScenario(Scenario):
         """Place and pose the models; check every name of the file against them."""
         problems = _Problems(self.document.name)
         scene = ip.Scene(self.file.gravity)
+        same: dict[str, ip.Model] = {}  # those that are alike share their meshes
         for name, entry in self.file.models.items():
             with problems.at(entry):
-                entry.place(scene, str(name), entry.make(self.path.parent))
+                alike = entry.model_dump_json(include={kind_key(type(entry))})
+                same[alike] = same.get(alike) or entry.make(self.path.parent)
+                entry.place(scene, str(name), same[alike])
         problems.raise_any()
         with problems.at_line(self.filled.line(("models",))):
             _ = scene.model
