@@ -5,7 +5,7 @@ from __future__ import annotations
 import time as clock
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import Any
 
 import mujoco
 import numpy as np
@@ -16,10 +16,11 @@ from interplay.constraints.contact_set import ContactSet
 from interplay.control.independent import IndependentController
 from interplay.control.integrated import Demands, IntegratedController
 from interplay.control.state import Conflict, Memory, Solution, State
-from interplay.errors import InputError, InterplayError, number, pick, vector, whole
-from interplay.motion.controls import Control, Target
+from interplay.errors import InputError, InterplayError, number, pick, unknown_name, vector, whole
+from interplay.motion.controls import Control, Target, hand
+from interplay.motion.hands import PUSH_SECONDS, Pull, Push, bounded_impulse
 from interplay.motion.machine import Entry, Machine
-from interplay.objectives.base import Objective
+from interplay.objectives.base import Gains, Objective
 from interplay.qp import solvers
 from interplay.scene.kinematics import Kinematics
 from interplay.scene.scene import Scene
@@ -29,16 +30,6 @@ WORLDS = {"direct": DirectWorld}
 
 CONTROLLERS = {"integrated": IntegratedController, "independent": IndependentController}
 """One program over all, or one program per character, in sequence."""
-
-
-class Push(NamedTuple):
-    """A force [N] and torque [N·m], world axes, on a body at a point fixed in it, until a time [s]."""
-
-    body: int
-    force: np.ndarray
-    torque: np.ndarray
-    local: np.ndarray
-    until: float
 
 
 Observer = Callable[[State, Solution, float], None]
@@ -81,12 +72,18 @@ class Simulation:
         self.solution: Solution | None = None
         self.mass_changes = 0
         self.inputs: list[Target] = []
-        """What live controls were set to since the last block of a recording, in the form of a targets file."""
+        """Live input since the last block of a recording, in the form of a targets file."""
         self._pushes: list[Push] = []
+        self.held: Pull | None = None
+        """The body that the user's hand holds."""
+        self.adjustments: dict[str, Gains] = {}
+        """Gains that objectives have been given live, by label."""
+        self._labels: set[str] = set()
         self._weighed: list[tuple[int, Control]] = []
         self._spare = mujoco.MjData(scene.model)
         self._forces: dict[str, np.ndarray] | None = {}
         self._touching: tuple[Contact, ...] = ()
+        self._first_masses = scene.model.body_mass.copy(), scene.model.body_inertia.copy()
 
     # -- what is simulated ---------------------------------------------------------------------------------------------
 
@@ -100,8 +97,16 @@ class Simulation:
         for objective in value:
             if not isinstance(objective, Objective):
                 raise InputError(f"objectives: expected objectives such as ip.Com('alice'), got {objective!r}")
-            objective.attach(self.scene)
+        self.take_up(value)
         self._objectives = list(value)
+
+    def take_up(self, objectives: Sequence[Objective]) -> None:
+        """Bind objectives that come into force, and give them the gains that their labels were adjusted to."""
+        for objective in objectives:
+            objective.attach(self.scene)
+            label = objective.label
+            self._labels.add(label)
+            objective.adjust(self.adjustments.get(label, Gains()))
 
     @property
     def collisions(self) -> CollisionSet:
@@ -129,7 +134,84 @@ class Simulation:
         """Move a live control toward a value, from now on."""
         control = pick("control", name, self.controls)
         control.set(value, self.time)
-        self.inputs.append(Target(self.time, name, control.value.copy()))
+        self._note(name, control.value)
+
+    def adjust(
+        self,
+        label: str,
+        *,
+        weight: float | None = None,
+        stiffness: float | None = None,
+        damping: float | None = None,
+    ) -> None:
+        """Give the objectives of a label other gains, now and whenever a phase makes them again; None leaves a gain as it is.
+
+        ``label`` is that of ``Objective.label``: ``Com alice xy``. A critical damping follows the stiffness. A label that no
+        objective has had so far is kept for phases to come (``unused_adjustments`` names it until then), and is an error
+        when there are none.
+        """
+        gains = Gains.checked(f"adjust {label!r}:", weight, stiffness, damping)
+        present = [*self._demands().objectives]
+        known = self._labels | {o.label for o in present}
+        if label not in known and not (self.machine and self.machine.coming):
+            raise unknown_name("objective", label, known)
+        self.adjustments[label] = gains.over(self.adjustments.get(label, Gains()))
+        self.take_up([o for o in present if o.label == label])
+        self._note(f"adjust {label}", [np.nan if g is None else g for g in gains])
+
+    def unused_adjustments(self) -> list[str]:
+        """Return the labels that were adjusted and that no objective has had so far."""
+        return sorted(self.adjustments.keys() - self._labels)
+
+    def apply(self, target: Target) -> None:
+        """Do now what a piece of live input says, whatever its time."""
+        verb, what = hand(target.control) or ("", "")
+        if verb == "pull":
+            self.pull(what, target.value[:3].tolist(), target.value[3:].tolist())
+        elif verb == "push":
+            self.impulse(what, target.value[:3].tolist(), target.value[3:].tolist())
+        elif verb == "let go":
+            self.let_go()
+        elif verb == "adjust":
+            weight, stiffness, damping = (None if np.isnan(v) else float(v) for v in target.value)
+            self.adjust(what, weight=weight, stiffness=stiffness, damping=damping)
+        else:
+            self.set_control(target.control, target.value)
+
+    def _note(self, control: str, value: Any = ()) -> None:
+        self.inputs.append(Target(self.time, control, np.array(value, float)))
+
+    def movable(self, body: str) -> int:
+        """Return the id of a body that can move, or raise an error."""
+        index = self.scene.body(body)
+        if self.scene.model.body_treeid[index] < 0:
+            raise InputError(f"{body!r} cannot move: it belongs to the fixed environment")
+        return index
+
+    def pull(self, body: str, local: Sequence[float], goal: Sequence[float]) -> None:
+        """Hold a body at a point [m] in its own frame, and pull that to a point of the world [m] until ``let_go``.
+
+        It is a critically damped spring of 1000 N/m that pulls with at most 400 N: see :class:`interplay.motion.hands.Pull`.
+        One body is held at a time.
+        """
+        self.held = Pull(self.movable(body), vector("pull local", local, 3), vector("pull goal", goal, 3))
+        self._note(f"pull {body}", [*self.held.local, *self.held.goal])
+
+    def let_go(self) -> None:
+        """Let go of what is held."""
+        self.held = None
+        self._note("let go")
+
+    def impulse(self, body: str, local: Sequence[float], impulse: Sequence[float]) -> None:
+        """Push a body with an impulse [N·s], world axes, at a point [m] in its own frame; it takes 0.1 s.
+
+        At most 50 N·s, nor more than changes the velocity of all that hangs together by 1.5 m/s: a larger one is made smaller.
+        """
+        index, point = self.movable(body), vector("push local", local, 3)
+        given = bounded_impulse(self.scene.model, index, vector("push impulse", impulse, 3))
+        seconds = max(1, round(PUSH_SECONDS / self.dt)) * self.dt
+        self._pushes.append(Push(index, given / seconds, np.zeros(3), point, self.time + seconds))
+        self._note(f"push {body}", [*point, *given])
 
     def push(
         self,
@@ -141,9 +223,7 @@ class Simulation:
         at: Sequence[float] | None = None,
     ) -> None:
         """Push a body with a force [N] (and torque [N·m]), world axes, for some seconds; ``at`` is a world point, else its COM."""
-        index = self.scene.body(body)
-        if self.scene.model.body_treeid[index] < 0:
-            raise InputError(f"push: {body!r} cannot move")
+        index = self.movable(body)
         point = self.terms.xipos[index] if at is None else vector("push at", at, 3)
         local = self.terms.xmat[index].reshape(3, 3).T @ (point - self.terms.xpos[index])
         self._pushes.append(
@@ -273,6 +353,8 @@ class Simulation:
             "contacts": [c.checkpoint() for c in self.contacts],
             "controls": {k: c.checkpoint() for k, c in self.controls.items()},
             "pushes": [[p.body, p.force.tolist(), p.torque.tolist(), p.local.tolist(), p.until] for p in self._pushes],
+            "held": self.held and [self.held.body, self.held.local.tolist(), self.held.goal.tolist()],
+            "adjustments": {label: list(gains) for label, gains in self.adjustments.items()},
             "forces": {name: force.tolist() for name, force in self._contact_forces().items()},
             "machine": self.machine.checkpoint() if self.machine else None,
             "rng": self.rng.bit_generator.state,
@@ -283,13 +365,18 @@ class Simulation:
         """Continue from a checkpoint of the same scenario."""
         nq, nv = self.scene.model.nq, self.scene.model.nv
         qpos, qvel = vector("checkpoint qpos", data["qpos"], nq), vector("checkpoint qvel", data["qvel"], nv)
-        if data["mass"]:
-            self._set_masses(*map(np.array, data["mass"]))
+        if data["mass"] or self.mass_changes:
+            self._set_masses(*(map(np.array, data["mass"]) if data["mass"] else self._first_masses))
+        self.adjustments = {label: Gains(*gains) for label, gains in data.get("adjustments", {}).items()}
         for name, saved in data["controls"].items():
             pick("control", name, self.controls).restore(saved)
         if self.machine and data["machine"]:
             self.machine.restore(self, data["machine"])
+        self.take_up(self._demands().objectives)
         self.contacts.restore(data["contacts"])
+        held = data.get("held")
+        self.held = held and Pull(held[0], np.array(held[1]), np.array(held[2]))
+        self.solution, self._touching = None, ()
         self._pushes = [Push(b, np.array(f), np.array(t), np.array(x), until) for b, f, t, x, until in data["pushes"]]
         self._forces = {name: np.array(force) for name, force in data["forces"].items()}
         self.rng.bit_generator.state = data["rng"]
@@ -304,13 +391,12 @@ class Simulation:
         """Advance by one control step and return its solution."""
         begin = clock.perf_counter()
         while self.targets and self.targets[0].time <= self.time + 1e-9:
-            target = self.targets.pop(0)
-            self.set_control(target.control, target.value)
+            self.apply(self.targets.pop(0))
         if self._weighed:
             self._weigh_all()
         if self.machine is not None:
             self.machine.update(self)
-        if self._pushes:
+        if self._pushes or self.held:
             self._state = self._state.with_(applied=self._applied())
         state = self._state
         solution = self.controller.solve(state)
@@ -345,10 +431,9 @@ class Simulation:
         return Demands(self.contacts.items, [*self._objectives, *(self.machine.objectives if self.machine else ())])
 
     def _applied(self) -> np.ndarray:
-        """Return the generalized force of the pushes in force."""
+        """Return the generalized force of the pushes in force and of the user's hand."""
         self._pushes = [p for p in self._pushes if p.until > self.time + 1e-9]
         terms, total = self.terms, np.zeros(self.scene.model.nv)
-        for p in self._pushes:
-            point = terms.xpos[p.body] + terms.xmat[p.body].reshape(3, 3) @ p.local
-            total[terms.chain(p.body)] += np.concatenate([p.force, p.torque]) @ terms.point(p.body, point)[2]
+        for push in (*self._pushes, *([self.held.push(terms, self.dt)] if self.held else ())):
+            push.generalized(terms, total)
         return total

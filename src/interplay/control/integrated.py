@@ -198,7 +198,7 @@ class IntegratedController:
         """Raise when the program holds a number that is not finite (or a bound that is NaN), and name the objective if it is one."""
         if _finite(qp.P.data, qp.c, qp.A.data, qp.b, qp.G.data, qp.h_l, qp.h_u, qp.x_l, qp.x_u):
             return
-        culprits = [o.name for o in assembly.objectives if not np.isfinite(o.error(self.terms, state.time)).all()]
+        culprits = [o.label for o in assembly.objectives if not np.isfinite(o.error(self.terms, state.time)).all()]
         blame = f" (objective {', '.join(culprits)})" if culprits else ""
         raise SolverError(
             f"the program at t = {state.time:.4f} s holds a number that is not finite{blame}; "

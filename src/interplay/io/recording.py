@@ -18,6 +18,7 @@ from interplay.constraints.contact import Contact
 from interplay.control.state import ACCELERATION_QUANTUM, FORCE_QUANTUM, Solution, State
 from interplay.errors import InputError
 from interplay.io import blocks
+from interplay.motion.controls import Target
 from interplay.simulation import Simulation
 from interplay.worlds.direct import integrate
 
@@ -118,7 +119,7 @@ class Recorder:
             "phases": names,
             "conflicts": self._conflicts,
             "sizes": self._sizes,
-            "inputs": [[t.time, t.control, t.value.tolist()] for t in inputs],
+            "inputs": [t.row() for t in inputs],
             "checkpoint": self._sim.checkpoint(),
         }
         self._write(info, arrays)
@@ -219,7 +220,8 @@ class Recording:
         self.checkpoint: dict[str, Any] = {}
         self.conflicts: list[tuple[int, list]] = []
         self.phases: list[str] = []
-        self.inputs: list[tuple[float, str, list[float]]] = []
+        self.inputs: list[Target] = []
+        """Live input, in the form of a targets file."""
         self.sizes: dict[str, dict[str, int]] = {}
         self.contact_sets: list[list[dict[str, Any]]] = []
         """The contacts of each set that was in force, as checkpoints; ``self["contact_set"]`` says which, step by step."""
@@ -242,7 +244,7 @@ class Recording:
                 parts.append(arrays[name])
             self.contacts += [c for c in dict.fromkeys(map(_label, info["contacts"])) if c not in self.contacts]
             self.phases += [info["phases"][k] for k in arrays["phase"]]
-            self.inputs += [(time, control, values) for time, control, values in info["inputs"]]
+            self.inputs += map(Target.of_row, info["inputs"])
             for phase, size in info["sizes"].items():
                 if size["vars"] >= self.sizes.get(phase, {}).get("vars", -1):
                     self.sizes[phase] = size

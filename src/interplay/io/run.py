@@ -71,7 +71,7 @@ def run(
     chosen = scenario(name)(parameters, Character(character) if character is not None else None)
     sim = chosen.simulation(dt, solver, seed, world, controller)
     if targets is not None:
-        sim.targets = sorted([*sim.targets, *read_targets(targets, sim.controls)], key=lambda t: t.time)
+        sim.targets = sorted([*sim.targets, *read_targets(targets, sim)], key=lambda t: t.time)
     last_target = sim.targets[-1].time if sim.targets else 0.0
     if seconds is not None:
         seconds = number("seconds", seconds, sim.dt, 1e7, "s")

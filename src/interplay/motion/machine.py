@@ -145,6 +145,16 @@ class Machine:
         """Objectives of the phase in force and of those that are handing over; each once."""
         return list({id(o): o for entry in self.entries for o in entry.objectives}.values())
 
+    @property
+    def coming(self) -> tuple[str, ...]:
+        """Names of the phases to come, the next one first, as far as they are not repeated."""
+        out: list[str] = []
+        name = self._following(self.phase.name) if self.phase else self._order[0]
+        while name is not None and name not in out:
+            out.append(name)
+            name = self._following(name)
+        return tuple(out)
+
     def elapsed(self, time: float) -> float:
         """Return the seconds since the phase was entered."""
         return time - self.entries[-1].time if self.entries else 0.0
@@ -182,7 +192,7 @@ class Machine:
         return not phase.interactive and (phase.until is None or phase.until(sim))
 
     def _leave(self, sim: Simulation, phase: Phase) -> None:
-        following = phase.next or self._after(phase.name)
+        following = self._following(phase.name)
         # What cannot be made raises before anything is changed.
         made = self._prepare(sim, self.phases[following]) if following is not None else []
         for pair in phase.release:
@@ -203,7 +213,9 @@ class Machine:
         except ContactError as error:
             raise ContactError(f"{phase}: {error}") from None
 
-    def _after(self, name: str) -> str | None:
+    def _following(self, name: str) -> str | None:
+        if self.phases[name].next is not None:
+            return self.phases[name].next
         at = self._order.index(name) + 1
         return self._order[at] if at < len(self._order) else None
 
@@ -236,8 +248,7 @@ class Machine:
             entry.objectives = list(phase.objectives(sim, *begun))
         else:
             entry.objectives = list(phase.objectives)
-        for objective in entry.objectives:
-            objective.attach(sim.scene)
+        sim.take_up(entry.objectives)
         self.entries.append(entry)
         self._share_fades()
 

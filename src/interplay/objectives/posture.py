@@ -45,6 +45,10 @@ class Posture(Objective):
             dict(weights or {}),
         )
 
+    def about(self) -> tuple[str, ...]:
+        """Return the models."""
+        return ("+".join(self.models),)
+
     def bind(self, scene: Scene) -> None:
         """Collect the scalar joints."""
         m = scene.model
