@@ -393,12 +393,11 @@ class _Along:
         self._first = way.at(0.0).value[axes]
 
     def at(self, time: float) -> Sample:
-        value, *rates = (np.asarray(part)[self._axes] for part in self._way.at(time))
-        out = Sample(self._pose.copy(), np.zeros(6), np.zeros(6))
-        out.value[self._axes] += value - self._first
-        for part, rate in zip(out[1:], rates, strict=True):
-            part[self._axes] = rate
-        return out
+        value, velocity, acceleration = self._pose.copy(), np.zeros(6), np.zeros(6)
+        way = (np.asarray(part)[self._axes] for part in self._way.at(time))
+        x, velocity[self._axes], acceleration[self._axes] = way
+        value[self._axes] += x - self._first
+        return Sample(value, velocity, acceleration)
 
 
 class _Turning:

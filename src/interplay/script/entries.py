@@ -9,6 +9,7 @@ from typing import Annotated, Any, ClassVar, Literal, TypeVar
 import pydantic
 from pydantic import Field
 from pydantic_core import core_schema
+from typing_extensions import TypeAliasType
 
 from interplay.errors import unknown_name
 from interplay.script.reader import Document, Problem, Text
@@ -141,7 +142,7 @@ class Entry(pydantic.BaseModel):
     @pydantic.model_validator(mode="wrap")
     @classmethod
     def _known_keys(cls, data: Any, handler: Any, info: pydantic.ValidationInfo) -> Any:
-        document: Document = info.context["document"] if info.context else Document("", "", None, {}, [])
+        document: Document = (info.context or {}).get("document") or Document("", "", None, {}, [])
         if not isinstance(data, dict):
             raise ValueError("expected entries such as 'key: value'")
         known = cls.model_fields
@@ -176,10 +177,10 @@ def one_of(family: str, base: type[Entry]) -> Any:
     for key, kind in by_key.items():
         member = Annotated[kind, pydantic.Tag(f"<{key}>")]
         union = member if union is None else union | member
-    return Annotated[
-        union,
-        pydantic.Discriminator(tag, custom_error_type=f"kind of {family}", custom_error_message="no known kind"),
-    ]
+    told_apart = pydantic.Discriminator(
+        tag, custom_error_type=f"kind of {family}", custom_error_message="no known kind"
+    )
+    return TypeAliasType(family, Annotated[union, told_apart])  # type: ignore[reportGeneralTypeIssues]
 
 
 def kind_key(kind: type[Entry]) -> str:

@@ -6,7 +6,7 @@ import difflib
 import math
 import re
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import pydantic
 from pydantic import Field
@@ -109,14 +109,16 @@ class Slider(_Control):
     weighs: Body | None = Field(None, description="body whose mass it is [kg]")
 
 
-AnyControl = one_of("control", _Control)
+if TYPE_CHECKING:
+    AnyControl = _Control
+else:
+    AnyControl = one_of("control", _Control)
 
 
 class Adjustment(Entry):
     """Gains of an objective that differ from what the scenario says; the stage writes these."""
 
     objective: str = Field(description="label of the objective")
-    phase: str | None = Field(None, description="only in this phase; by default in all")
     weight: Weight | None = Field(None, description="its weight")
     stiffness: Weight | None = Field(None, description="its stiffness [1/s²]")
     damping: Weight | None = Field(None, description="its damping [1/s]")
@@ -146,7 +148,9 @@ class File(_Common):
     models: dict[_Name, AnyModel] = Field(min_length=1, description="who and what is there, by name")
     pose: list[AnyPosing] = Field([], description="how they are posed before it starts, step by step")
     contacts: list[Contact] = Field([], description="what touches at the start")
-    marks: dict[Annotated[str, Field(pattern="^[^/$]+$")], Where] = Field({}, description="places to refer to, as they are at the start")
+    marks: dict[Annotated[str, Field(pattern="^[^/$]+$")], Where] = Field(
+        {}, description="places to refer to, as they are at the start"
+    )
     avoid: list[Avoid] = Field([], description="what keeps apart, beside each character's own limbs")
     may_touch: list[Avoid] = Field([], description="what need not keep apart")
     late: dict[ModelName, Seconds] = Field({}, description="by how much characters perceive the others late [s]")
@@ -168,7 +172,7 @@ def parameter_class(document: Document) -> type[Parameters]:
         except pydantic.ValidationError:
             continue  # likewise
         kind: Any = bool if isinstance(p.default, bool) else str if isinstance(p.default, str) else float
-        bounds = {"ge": p.min, "le": p.max} if kind is float else {}
+        bounds: dict[str, Any] = {"ge": p.min, "le": p.max} if kind is float else {}
         if p.choices is not None and kind is str:
             bounds = {"pattern": "^(" + "|".join(re.escape(c) for c in p.choices) + ")$"}
         description = f"{p.help} [{p.unit}]" if p.unit else p.help
@@ -266,7 +270,9 @@ def _message(e: Any) -> str:
             return f"expected the entries of a {family}, such as '{options[0]}: …', got {_short(given)}"
         near = [m for key in given for m in difflib.get_close_matches(str(key), options, n=1, cutoff=0.6)]
         hint = f"; did you mean {near[0]!r}?" if near else ""
-        return f"no kind of {family} among its keys ({', '.join(given) or 'none'}){hint} Available: {', '.join(options)}."
+        return (
+            f"no kind of {family} among its keys ({', '.join(given) or 'none'}){hint} Available: {', '.join(options)}."
+        )
     if kind == "missing":
         return "is missing"
     text = e["msg"].removeprefix("Value error, ")
@@ -278,5 +284,3 @@ def _message(e: Any) -> str:
 def _short(value: Any) -> str:
     text = repr(str(value)) if isinstance(value, str) else repr(value)
     return text if len(text) < 60 else text[:57] + "…"
-
-

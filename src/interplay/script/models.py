@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import pydantic
 from pydantic import Field
@@ -43,6 +43,7 @@ def _entry(name: str, model: type[ip.Model], summary: str, **options: Any) -> ty
     """Return the kind of entry that places a model; options are descriptions of numbers, or (type, description)."""
     fields: dict[str, Any] = {}
     for key, option in options.items():
+        kind: Any
         kind, description = option if isinstance(option, tuple) else (Number, option)
         fields[key] = (kind | None, Field(None, description=description))
     given = pydantic.create_model(f"{name}Options", __base__=Options, **fields)
@@ -56,9 +57,10 @@ def _entry(name: str, model: type[ip.Model], summary: str, **options: Any) -> ty
             return self.model(**(own.model_dump(exclude_none=True) if own is not None else {}))
 
     Kind.model = model
-    kind = pydantic.create_model(
-        name, __base__=Kind, **{name.lower(): (given | None, Field(description=f"{summary} Options: none, or a mapping."))}
-    )
+    own: dict[str, Any] = {
+        name.lower(): (given | None, Field(description=f"{summary} Options: a mapping, or nothing."))
+    }
+    kind = pydantic.create_model(name, __base__=Kind, **own)
     kind.__doc__ = summary
     return kind
 
@@ -211,7 +213,10 @@ def inside(folder: Path, name: str) -> Path:
     return found
 
 
-AnyModel = one_of("model", _Model)
+if TYPE_CHECKING:
+    AnyModel = _Model
+else:
+    AnyModel = one_of("model", _Model)
 
 
 class _Posing(Entry):
@@ -248,4 +253,7 @@ class Joints(_Posing):
             scene.pose(model, values)
 
 
-AnyPosing = one_of("pose", _Posing)
+if TYPE_CHECKING:
+    AnyPosing = _Posing
+else:
+    AnyPosing = one_of("pose", _Posing)

@@ -8,6 +8,7 @@ import interplay as ip
 from interplay.errors import unknown_name
 from interplay.script import entries as e
 from interplay.script.file import File
+from interplay.script.objectives import Use
 from interplay.script.phases import Walk
 from interplay.script.reader import Document, Problem
 
@@ -55,25 +56,21 @@ def unused(file: File, document: Document) -> list[Problem]:
 
 def _phases(file: File) -> list[Problem]:
     """Phases have names of their own, and refer to what came before them."""
-    out, seen = [], list[str]()
+    out, seen, names = [], list[str](), {entry.name for entry in file.phases}
     straight = all(entry.next is None for entry in file.phases)
     for entry in file.phases:
         if entry.name in seen:
             out.append(Problem(entry.line, f"there is a phase {entry.name!r} already"))
         seen.append(entry.name)
-        since = [x.since for x in e.walk(entry) if getattr(x, "since", None) and isinstance(x, e.Entry)]
+        since = [x.since for x in e.walk(entry) if isinstance(x, Use) and x.since is not None]
         if since and isinstance(entry, Walk):
             out.append(Problem(entry.line, "'since' is for plain phases: a walk's objectives are made when it begins"))
         out += [
             Problem(name.line, f"phase {entry.name!r} refers to {str(name)!r}, which comes after it")
             for name in since
-            if isinstance(name, e.Name) and straight and str(name) not in seen and str(name) in _names(file)
+            if straight and str(name) not in seen and str(name) in names
         ]
     return out
-
-
-def _names(file: File) -> set[str]:
-    return {entry.name for entry in file.phases}
 
 
 def _marks(file: File, scene: ip.Scene, document: Document) -> list[Problem]:
@@ -88,7 +85,9 @@ def _marks(file: File, scene: ip.Scene, document: Document) -> list[Problem]:
 
 def _circles(file: File, document: Document) -> list[Problem]:
     """A set must not use itself."""
-    uses = {str(name): [str(x) for x in e.walk(entries) if isinstance(x, e.SetName)] for name, entries in file.sets.items()}
+    uses = {
+        str(name): [str(x) for x in e.walk(entries) if isinstance(x, e.SetName)] for name, entries in file.sets.items()
+    }
 
     def reaches(start: str, goal: str, seen: set[str]) -> bool:
         following: Iterable[str] = [n for n in uses.get(start, ()) if n not in seen]

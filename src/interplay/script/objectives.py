@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from pydantic import Field
@@ -13,6 +13,7 @@ from interplay.script.entries import (
     Axes,
     Body,
     ControlName,
+    Duration,
     Entry,
     Frame,
     JointName,
@@ -22,7 +23,6 @@ from interplay.script.entries import (
     Onto,
     PhaseName,
     Positive,
-    Duration,
     SetName,
     Surface,
     Vector,
@@ -43,10 +43,11 @@ class Objective(Entry):
 
 class _Weighted(Objective):
     weight: Weight | None = Field(None, description="how much it matters beside the others")
+    name: str | None = Field(None, min_length=1, description="its label on the stage; by default what it is about")
 
     def gains(self, *more: str) -> dict[str, Any]:
         """Return what is given of the gains; the rest is the objective's own."""
-        return {key: getattr(self, key) for key in ("weight", *more) if getattr(self, key) is not None}
+        return {key: getattr(self, key) for key in ("weight", "name", *more) if getattr(self, key) is not None}
 
 
 class _Pulled(_Weighted):
@@ -313,4 +314,7 @@ class Use(Objective):
         return play.shared(self.use, self.since) if self.since is not None else play.make(play.sets[self.use])
 
 
-AnyObjective = one_of("objective", Objective)
+if TYPE_CHECKING:
+    AnyObjective = Objective
+else:
+    AnyObjective = one_of("objective", Objective)

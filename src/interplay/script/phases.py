@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import pydantic
 from pydantic import Field
@@ -100,7 +100,10 @@ class Unloaded(_Condition):
         return [ip.conditions.unloaded(s, **self.given("force")) for s in self.unloaded]
 
 
-AnyCondition = one_of("condition", _Condition)
+if TYPE_CHECKING:
+    AnyCondition = _Condition
+else:
+    AnyCondition = one_of("condition", _Condition)
 
 
 class _Part(Entry):
@@ -322,7 +325,7 @@ class Walk(_Part):
     def phases(self, play: Play, next_phase: str | None) -> list[ip.Phase]:
         """Return the phases of the walk."""
         cast = self.walkers if isinstance(self.walkers, dict) else {name: None for name in self.walkers}
-        walkers = [_walker(str(name), given or Walker()) for name, given in cast.items()]
+        walkers = [_walker(str(name), given or Walker.model_validate({})) for name, given in cast.items()]
         gait = ip.Gait(**self.gait.model_dump(exclude_none=True)) if self.gait is not None else None
         walk = ip.Walk(
             self.name,
@@ -342,4 +345,7 @@ def _walker(name: str, given: Walker) -> ip.Walker:
     return ip.Walker(name, given.first, given.delay, surfaces if len(surfaces) > 1 else str(surfaces[0]))
 
 
-AnyPhase = one_of("phase", _Part)
+if TYPE_CHECKING:
+    AnyPhase = _Part
+else:
+    AnyPhase = one_of("phase", _Part)

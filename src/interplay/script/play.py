@@ -93,4 +93,3 @@ class Play:
         """Return the present pose (7,) of a frame in another one's axes."""
         (p, R), (q, Q) = (ip.Frame(self.sim.scene, str(name)).pose(self.sim.terms) for name in (frame, base))
         return np.concatenate([Q.T @ (p - q), quaternion_of(Q.T @ R)])
-

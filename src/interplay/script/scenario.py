@@ -31,13 +31,12 @@ def load(path: Path, find: Find) -> type[Scenario]:
 
 def _load(path: Path, find: Find, seen: tuple[Path, ...]) -> type[Scenario]:
     document = read(path)
-    base = ScriptScenario
     if isinstance(document.data, dict) and "scenario" in document.data:
         return _based(document, path, find, (*seen, path.resolve()))
     parameters = parameter_class(document)
     file: File = validated(File, filled(document, _defaults(parameters, document)))
     space = {
-        "name": path.stem,
+        "name": path.name,
         "summary": file.title or path.stem,
         "dt": file.dt,
         "timeout": file.timeout,
@@ -46,8 +45,9 @@ def _load(path: Path, find: Find, seen: tuple[Path, ...]) -> type[Scenario]:
         "Parameters": parameters,
         "document": document,
         "path": path.resolve(),
+        "sources": (document.text,),
     }
-    return type("FileScenario", (base,), space)
+    return type("FileScenario", (ScriptScenario,), space)
 
 
 def _defaults(parameters: type[pydantic.BaseModel], document: Document) -> dict[str, Any]:
@@ -80,19 +80,18 @@ def _based(document: Document, path: Path, find: Find, seen: tuple[Path, ...]) -
         raise ScriptError(document.name, [Problem(line, str(error))]) from None
     parameters = _with_defaults(base, file.parameters, document)
     space = {
-        "name": path.stem,
+        "name": path.name,
         "summary": file.title or base.summary,
         "Parameters": parameters,
         "adjustments": file.adjust,
         "document": document,
         "path": path.resolve(),
+        "sources": (document.text, *base.sources),
     }
     return type("FileScenario", (_Adjusted, base), space)
 
 
-def _with_defaults(
-    base: type[Scenario], values: Mapping[str, Any], document: Document
-) -> type[pydantic.BaseModel]:
+def _with_defaults(base: type[Scenario], values: Mapping[str, Any], document: Document) -> type[pydantic.BaseModel]:
     """Return the parameters of a scenario with other defaults, if it accepts them."""
     problems = []
     for key, value in values.items():
@@ -209,6 +208,12 @@ class ScriptScenario(Scenario):
             sim.machine = self._machine(play)
         problems.raise_any()
         _adjust(sim, file.adjust, self.document.name)
+
+    def rehearsed(self, entry: Any) -> list[ip.Objective]:
+        """Return the objectives of a phase as they would be made at the start; a walk's own are left out."""
+        sim, m = self.play.sim, self.play.sim.scene.model
+        self.play.stance = ip.Entry(entry.name, 0.0, sim.state.qpos, np.zeros(m.nv), True)
+        return self.play.make([o for o in entry.objectives if getattr(o, "along", None) is None])
 
     def _machine(self, play: Play) -> ip.Machine:
         problems, parts = _Problems(self.document.name), []
