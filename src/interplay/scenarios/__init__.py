@@ -31,17 +31,20 @@ FILES = Path(__file__).parent / "files"
 
 
 def scenario(name: str | Path) -> type[Scenario]:
-    """Return a scenario by name, or by the path of a scenario file; or raise an error that names the nearest.
-
-    A file that is not found where it is named is looked for among those that come with Interplay.
-    """
+    """Return a scenario by name, or by the path of a scenario file; or raise an error that names the nearest."""
     if str(name).endswith((".yaml", ".yml")):
         from interplay.script.scenario import load
 
-        path = Path(name)
-        return load(FILES / path if not path.exists() and (FILES / path.name) == FILES / path else path, _built_in)
-    return _built_in(str(name))
+        return load(script_path(name), built_in)
+    return built_in(str(name))
 
 
-def _built_in(name: str) -> type[Scenario]:
+def script_path(name: str | Path) -> Path:
+    """Return the path of a scenario file; one that is not there by its plain name may be among those of Interplay."""
+    path = Path(name)
+    return FILES / path if path.name == str(path) and not path.exists() else path
+
+
+def built_in(name: str) -> type[Scenario]:
+    """Return a built-in scenario by name, or raise an error that names the nearest."""
     return pick("scenario", name, registry())

@@ -235,7 +235,7 @@ def validated(kind: type[pydantic.BaseModel], document: Document) -> Any:
     except pydantic.ValidationError as error:
         problems += _readable(error, document)
         out = None
-    wrong = [p for p in problems if not p.warning]
+    wrong = [p for p in problems if not p.warning and p not in document.known]
     if wrong:
         raise ScriptError(document.name, wrong)
     return out
@@ -243,22 +243,20 @@ def validated(kind: type[pydantic.BaseModel], document: Document) -> Any:
 
 def _readable(error: pydantic.ValidationError, document: Document) -> list[Problem]:
     """Return pydantic's errors as lines a person can use; the alternatives of one value in one line."""
-    found: dict[tuple[int, str], list[str]] = {}
+    found: dict[tuple[tuple[Any, ...], str, str], list[str]] = {}
     for e in error.errors():
-        keys = [str(step) for step in e["loc"] if _is_key(step)]
-        where = next((key for key in reversed(keys) if not key.isdigit()), "")
-        message, line = _message(e), document.line(e["loc"])
-        group = found.setdefault((line, where), [])
-        if message not in group:
+        path = document.path(e["loc"])
+        if e["type"] == "missing":
+            found[path, str(e["loc"][-1]), ""] = ["is missing"]
+            continue
+        where = next((str(step) for step in reversed(path) if isinstance(step, str)), "")
+        group = found.setdefault((path, where, f", got {_short(e['input'])}"), [])
+        if (message := _message(e)) not in group:
             group.append(message)
     return [
-        Problem(line, (f"{where}: " if where else "") + " or ".join(messages))
-        for (line, where), messages in found.items()
+        Problem(document.line(path), (f"{where}: " if where else "") + " or ".join(messages) + got, path=path)
+        for (path, where, got), messages in found.items()
     ]
-
-
-def _is_key(step: Any) -> bool:
-    return isinstance(step, int) or bool(re.match(r"[\w/ .-]+$", str(step)))
 
 
 def _message(e: Any) -> str:
@@ -266,19 +264,15 @@ def _message(e: Any) -> str:
     if kind.startswith("kind of "):
         family = kind.removeprefix("kind of ")
         options = FAMILIES[family]
-        if not isinstance(given, dict):
-            return f"expected the entries of a {family}, such as '{options[0]}: …', got {_short(given)}"
-        near = [m for key in given for m in difflib.get_close_matches(str(key), options, n=1, cutoff=0.6)]
-        hint = f"; did you mean {near[0]!r}?" if near else ""
-        return (
-            f"no kind of {family} among its keys ({', '.join(given) or 'none'}){hint} Available: {', '.join(options)}."
-        )
-    if kind == "missing":
-        return "is missing"
+        keys = [str(key) for key in given] if isinstance(given, dict) else [str(given)]
+        near = [m for key in keys for m in difflib.get_close_matches(key, options, n=1, cutoff=0.6)]
+        hint = f" (did you mean {near[0]!r}?)" if near else ""
+        return f"expected one kind of {family} among its keys: {', '.join(options)}{hint}"
     text = e["msg"].removeprefix("Value error, ")
     text = text[0].lower() + text[1:]
-    text = text.replace("input should be", "expected").replace("a valid ", "a ").replace("list should", "it should")
-    return f"{text}, got {_short(given)}"
+    for before, after in (("input should be", "expected"), ("a valid ", "a "), (" after validation", "")):
+        text = text.replace(before, after)
+    return text
 
 
 def _short(value: Any) -> str:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,7 @@ import numpy as np
 import interplay as ip
 from interplay.errors import InterplayError, pick
 from interplay.objectives.frame import quaternion_of, turned
-from interplay.script.entries import Entry, Place
+from interplay.script.entries import Place
 from interplay.script.reader import Problem, ScriptError
 
 
@@ -28,25 +27,22 @@ class Play:
         """The moment that objectives with ``since`` refer to."""
         self._shared: dict[tuple[str, str, float], list[ip.Objective]] = {}
 
-    @contextmanager
-    def at(self, entry: Entry) -> Iterator[None]:
-        """Let errors name the line of an entry."""
-        try:
-            yield
-        except ScriptError:
-            raise
-        except InterplayError as error:
-            raise ScriptError(self.file, [Problem(entry.line, str(error))]) from error
-
     def make(self, entries: Sequence[Any]) -> list[ip.Objective]:
         """Return the objectives of some entries, made at the present state."""
         out: list[ip.Objective] = []
+        problems: list[Problem] = []
         for entry in entries:
-            with self.at(entry):
+            try:
                 made = entry.make(self)
                 for objective in made:
                     objective.attach(self.sim.scene)
                 out += made
+            except ScriptError as error:
+                problems += error.problems
+            except InterplayError as error:
+                problems.append(Problem(entry.line, str(error)))
+        if problems:
+            raise ScriptError(self.file, problems)
         return out
 
     def shared(self, name: str, since: str) -> list[ip.Objective]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -26,6 +26,13 @@ class Problem(NamedTuple):
     line: int
     message: str
     warning: bool = False
+    path: tuple[Any, ...] = ()
+    """Keys and indices that lead to it, where they are known."""
+
+
+def in_order(problems: Iterable[Problem]) -> list[Problem]:
+    """Return problems in the order of their lines, each once."""
+    return sorted({(p.line, p.message): p for p in problems}.values(), key=lambda p: (p.line, p.message))
 
 
 class ScriptError(InputError):
@@ -33,7 +40,7 @@ class ScriptError(InputError):
 
     def __init__(self, name: str, problems: list[Problem]):
         """Take the file's name and what is wrong."""
-        self.name, self.problems = name, sorted(set(problems))
+        self.name, self.problems = name, in_order(problems)
         super().__init__("\n".join(f"{name}:{p.line}: {p.message}" for p in self.problems))
 
 
@@ -57,13 +64,23 @@ class Document(NamedTuple):
     data: Any
     lines: dict[int, dict[Any, int]]
     problems: list[Problem]
+    known: frozenset[Problem] = frozenset()
+    """Problems that have been told already, and do not matter any more."""
 
-    def line(self, path: tuple[Any, ...]) -> int:
-        """Return the line a path of keys and indices leads to; steps that the data does not have are left out."""
+    def path(self, steps: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Return those of some keys and indices that lead on in the data; others (kinds, alternatives) are left out."""
+        at, out = self.data, []
+        for step in steps:
+            if (isinstance(at, dict) and step in at) or (isinstance(at, list) and _inside(step, at)):
+                at = at[step]
+                out.append(step)
+        return tuple(out)
+
+    def line(self, steps: tuple[Any, ...]) -> int:
+        """Return the line a path of keys and indices leads to."""
         at, line = self.data, 1
-        for step in path:
-            if isinstance(at, (dict, list)) and (step in at if isinstance(at, dict) else _inside(step, at)):
-                line, at = self.lines[id(at)][step], at[step]
+        for step in self.path(steps):
+            line, at = self.lines[id(at)][step], at[step]
         return line
 
     def line_of(self, item: Any) -> int:

@@ -26,11 +26,11 @@ Find = Callable[[str], type[Scenario]]
 
 def load(path: Path, find: Find) -> type[Scenario]:
     """Return the scenario class of a file; all that is wrong in it without looking at a scene is raised together."""
-    return _load(path, find, ())
+    return made_from(read(path), path, find)
 
 
-def _load(path: Path, find: Find, seen: tuple[Path, ...]) -> type[Scenario]:
-    document = read(path)
+def made_from(document: Document, path: Path, find: Find, seen: tuple[Path, ...] = ()) -> type[Scenario]:
+    """Return the scenario class of what was read from a file; ``seen`` are the files that are based on it."""
     if isinstance(document.data, dict) and "scenario" in document.data:
         return _based(document, path, find, (*seen, path.resolve()))
     parameters = parameter_class(document)
@@ -71,7 +71,7 @@ def _based(document: Document, path: Path, find: Find, seen: tuple[Path, ...]) -
             found = inside(path.parent, file.scenario)
             if found in seen:
                 raise ip.InputError(f"{file.scenario!r} is based on itself")
-            base = _load(found, find, seen)
+            base = made_from(read(found), found, find, seen)
         else:
             base = find(file.scenario)
     except ScriptError as error:
