@@ -10,14 +10,14 @@ import msgspec
 import numpy as np
 import pytest
 import viser
-from interplay.stage.link import Link
-from interplay.stage.performer import playbill
 from websockets.exceptions import ConnectionClosed, WebSocketException
 from websockets.sync.client import connect
 
 from interplay.stage import front
 from interplay.stage.director import Director
+from interplay.stage.link import Link
 from interplay.stage.messages import Frame, Play
+from interplay.stage.performer import playbill
 from interplay.stage.view import furnish
 from stage_tools import CAMERA, Reader
 
@@ -46,15 +46,16 @@ def stage():
     bill = playbill("box")
     server = front.open_server("127.0.0.1", 0)
     furnish(server)
-    with Link(bill) as link:
-        tapped, stop = _Tapped(link), threading.Event()
-        director = Director(server, tapped, tuple(bill.offers))
-        thread = threading.Thread(target=director.run, args=(lambda: not stop.is_set(),))
-        thread.start()
-        link.send(Play())
-        yield server, director, tapped
-        stop.set()
-        thread.join()
+    link = Link(bill)
+    tapped, stop = _Tapped(link), threading.Event()
+    director = Director(server, tapped, tuple(bill.offers))
+    thread = threading.Thread(target=director.run, args=(lambda: not stop.is_set(),))
+    thread.start()
+    link.send(Play())
+    yield server, director, tapped
+    stop.set()
+    thread.join()
+    link.close()
     front.close_server(server)
 
 

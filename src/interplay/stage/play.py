@@ -72,7 +72,7 @@ def _first(link: Link, bill: Playbill) -> list[Message]:
     while not any(isinstance(message, Opening) for message in heard):
         heard += link.receive(0.1)
         for message in heard:
-            if isinstance(message, Notice) and message.level == "error":
+            if isinstance(message, Notice) and message.level != "info":
                 raise InputError(message.text)
         _alive(link)
     return heard
