@@ -24,6 +24,8 @@ from interplay.stage.plots import History
 from interplay.stage.view import Cast, compile_scene, first_shot, furnish, parts, product, seen
 from stage_tools import Listening, Reader, opening_of, still, turns
 
+pytestmark = pytest.mark.filterwarnings("ignore:Queued a .* on a closed connection")
+
 
 @pytest.fixture(scope="module")
 def server():

@@ -144,7 +144,10 @@ class Director:
         for _ in range(self._queue.qsize()):
             client, action = self._queue.get_nowait()
             if client is None or self.audience.holds(client):
-                action()
+                try:
+                    action()
+                except Exception as error:  # nothing that a browser does may end the stage
+                    self._tell(Notice("error", f"{type(error).__name__}: {error}"))
 
     def hear(self, messages: Iterable[Opening | Frame | Notice | Download]) -> None:
         """Show what the performer has said; of several frames the last."""

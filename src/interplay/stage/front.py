@@ -22,11 +22,11 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import msgspec
+import msgspec.structs
 import viser
 import websockets.asyncio.server
 import websockets.exceptions
 import websockets.sync.client
-from viser._messages import Message
 from websockets.datastructures import Headers
 from websockets.http11 import Request, Response
 from websockets.typing import Origin, Subprotocol
@@ -42,16 +42,64 @@ PER_SECOND = 2000
 SEATS = 24
 """Browsers that are let in at the same time."""
 
-SPOKEN = {
-    "ViewerCameraMessage",
-    "GuiUpdateMessage",
-    "TransformControlsUpdateMessage",
-    "TransformControlsDragStartMessage",
-    "TransformControlsDragEndMessage",
-    "SceneNodeClickMessage",
-    "FileTransferPartAck",
-}
-"""What browsers may say. Everything else viser would understand (tunnels, uploads, renderings, forms) is not listened to."""
+Triple, Quaternion = tuple[float, float, float], tuple[float, float, float, float]
+
+
+class _Spoken(msgspec.Struct, tag_field="type", forbid_unknown_fields=True):
+    """What browsers may say. All else that viser understands (tunnels, uploads, renderings, forms) is not listened to."""
+
+
+class _Camera(_Spoken, tag="ViewerCameraMessage"):
+    wxyz: Quaternion
+    position: Triple
+    fov: float
+    near: float
+    far: float
+    image_height: int
+    image_width: int
+    look_at: Triple
+    up_direction: Triple
+
+
+class _Field(_Spoken, tag="GuiUpdateMessage"):
+    uuid: str
+    updates: dict[str, Any]
+
+
+class _Drag(_Spoken, tag="TransformControlsUpdateMessage"):
+    name: str
+    wxyz: Quaternion
+    position: Triple
+    owner: str = ""
+
+
+class _DragStart(_Spoken, tag="TransformControlsDragStartMessage"):
+    name: str
+    owner: str = ""
+
+
+class _DragEnd(_Spoken, tag="TransformControlsDragEndMessage"):
+    name: str
+    owner: str = ""
+
+
+class _Click(_Spoken, tag="SceneNodeClickMessage"):
+    name: str
+    ray_origin: Triple
+    ray_direction: Triple
+    screen_pos: tuple[float, float]
+    instance_index: int | None = None
+    modifier: str | None = None
+    owner: str = ""
+
+
+class _Any(msgspec.Struct):
+    type: Any = None
+
+
+_loosely = msgspec.msgpack.Decoder(_Any)
+_strictly = msgspec.msgpack.Decoder(_Camera | _Field | _Drag | _DragStart | _DragEnd | _Click)
+_known = {kind.__struct_config__.tag for kind in _Spoken.__subclasses__()}
 
 _log = logging.getLogger("interplay.stage")
 _patching = threading.Lock()
@@ -109,18 +157,14 @@ def check(raw: Any) -> bool:
     if not isinstance(raw, bytes):
         raise Malformed("text")
     try:
-        mapping = msgspec.msgpack.decode(raw, type=dict[str, Any])
-        if mapping.get("type") not in SPOKEN:
+        kind = _loosely.decode(raw).type
+        if not isinstance(kind, str) or kind not in _known:
             return False
-        _bounded(mapping, 4)
-        Message.deserialize(raw)
-    except Malformed:
-        raise
-    except Exception as error:  # whatever decoding raises: missing fields, wrong types, too deep
+        message = _strictly.decode(raw)
+    except (msgspec.MsgspecError, RecursionError, ValueError) as error:
         raise Malformed(str(error)) from None
-    if mapping["type"] == "GuiUpdateMessage":  # viser would set any attribute
-        return set(mapping["updates"]) == {"value"}
-    return True
+    _bounded(msgspec.structs.asdict(message), 3)
+    return not isinstance(message, _Field) or set(message.updates) == {"value"}  # viser would set any attribute
 
 
 def _bounded(value: Any, depth: int) -> None:
@@ -133,7 +177,7 @@ def _bounded(value: Any, depth: int) -> None:
     elif isinstance(value, str):
         if len(value) > 512:
             raise Malformed("long text")
-    elif isinstance(value, list | dict) and depth and len(value) <= 64:
+    elif isinstance(value, list | tuple | dict) and depth and len(value) <= 64:
         for item in value.values() if isinstance(value, dict) else value:
             _bounded(item, depth - 1)
     else:
