@@ -18,7 +18,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, TypeAlias
 from urllib.parse import urlsplit
 
 import msgspec
@@ -42,7 +42,8 @@ PER_SECOND = 2000
 SEATS = 24
 """Browsers that are let in at the same time."""
 
-Triple, Quaternion = tuple[float, float, float], tuple[float, float, float, float]
+Triple: TypeAlias = tuple[float, float, float]
+Quaternion: TypeAlias = tuple[float, float, float, float]
 
 
 class _Spoken(msgspec.Struct, tag_field="type", forbid_unknown_fields=True):

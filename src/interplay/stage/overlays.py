@@ -96,13 +96,13 @@ class Overlays:
                 )
             )
 
-        self.pull = (arrows("pull", PULL, 1.2), dots("held", PULL, 0.025))
+        self.pull = (arrows("pull", PULL, 1.2), dots("held", PULL, 0.018))
         ground, inner = arrows("force_ground", GROUND), arrows("force_inner", INNER)
-        patch, grasp = lines("patch", PATCH, 0.006), dots("grasp", PATCH, 0.03)
-        centre, shadow, plumb = dots("com", MASS, 0.035), dots("com_ground", MASS, 0.022), lines("plumb", MASS, 0.003)
+        patch, grasp = lines("patch", PATCH, 0.006), dots("grasp", PATCH, 0.02)
+        centre, shadow, plumb = dots("com", MASS, 0.024), dots("com_ground", MASS, 0.016), lines("plumb", MASS, 0.003)
         support = lines("support", SUPPORT, 0.008)
-        pairs, witness = lines("pair", (246, 190, 60), 0.004), dots("witness", (210, 110, 30), 0.014)
-        now, goal, error = dots("now", NOW, 0.026), dots("goal", GOAL, 0.03), lines("error", GOAL, 0.003)
+        pairs, witness = lines("pair", (246, 190, 60), 0.004), dots("witness", (210, 110, 30), 0.01)
+        now, goal, error = dots("now", NOW, 0.017), dots("goal", GOAL, 0.02), lines("error", GOAL, 0.003)
         self.all = {
             "forces": Overlay(
                 "Contact forces",

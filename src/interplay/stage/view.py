@@ -221,8 +221,8 @@ def product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return np.concatenate([w * s - (v * u).sum(1, keepdims=True), w * u + s * v + np.cross(v, u)], axis=1)
 
 
-def furnish(server: viser.ViserServer) -> None:
-    """Light the stage, lay the ground and name the page."""
+def furnish(server: viser.ViserServer, shadows: bool = True) -> None:
+    """Light the stage, lay the ground and name the page; without shadows software can render it, too."""
     scene, gui = server.scene, server.gui
     lay_ground(scene)
     gui.configure_theme(show_logo=False, show_share_button=False, dark_mode=False, brand_color=(46, 94, 140))
@@ -232,7 +232,7 @@ def furnish(server: viser.ViserServer) -> None:
     scene.configure_environment_map("studio", background=False, environment_intensity=0.4)
     scene.configure_default_lights(enabled=False)
     scene.add_light_hemisphere("/light/sky", sky_color=(255, 255, 255), ground_color=(196, 190, 184), intensity=0.7)
-    scene.add_light_directional("/light/sun", intensity=1.5, position=(2.5, -1.5, 5.0), cast_shadow=True)
+    scene.add_light_directional("/light/sun", intensity=1.5, position=(2.5, -1.5, 5.0), cast_shadow=shadows)
 
 
 def lay_ground(scene: viser.SceneApi) -> None:
