@@ -127,6 +127,17 @@ case("push-time", lambda: sim().push("bob/head", (1, 0, 0), -1), "seconds")
 case(
     "push-fixed", lambda: ip.Simulation(scene().add(ip.Wall(), "w", pos=(9, 0))).push("w", (1, 0, 0), 1), "cannot move"
 )
+case("pull-body", lambda: sim().pull("bob/hed", (0, 0, 0), (1, 0, 1)), "head")
+case("pull-fixed", lambda: sim().pull("ground", (0, 0, 0), (1, 0, 1)), "ground")
+case("pull-nan", lambda: sim().pull("bob/head", (0, 0, 0), (1, 0, NAN)), "goal")
+case("pull-local", lambda: sim().pull("bob/head", (0, 0), (1, 0, 1)), "local")
+case("impulse-nan", lambda: sim().impulse("bob/head", (0, 0, 0), (NAN, 0, 0)), "impulse")
+case("adjust-label", lambda: with_objective(lambda: ip.Com("bob")).adjust("Com bib xyz", weight=1), "Com bob xyz")
+for key in ("weight", "stiffness", "damping"):
+    for bad in (NAN, -1.0, "x"):
+        case(f"adjust-{key}-{bad}", lambda k=key, b=bad: sim().adjust("Com bob xyz", **{k: b}), key)
+case("objective-name", lambda: ip.Com("bob", name=" "), "name")
+case("control-hand", lambda: ip.Control("pull bob", "scalar", [0.0]), "pull")
 case("mass-nan", lambda: sim().set_mass("box", NAN), "mass")
 case("mass-zero", lambda: sim().set_mass("box", 0.0), "mass")
 case("run-nan", lambda: sim().run(NAN), "seconds")
@@ -142,6 +153,7 @@ def export_somewhere(path):
 def with_objective(objective):
     s = sim()
     s.objectives = [objective()]
+    return s
 
 
 # objectives
@@ -277,6 +289,18 @@ TARGETS = [
     "1, door, 1e999",
     ", door, 1",
     "1, DOOR, 1",
+    "1, pull bob/hed, 0, 0, 0, 1, 1, 1",
+    "1, pull bob/head, 0, 0, 0, 1, 1",
+    "1, pull bob/head, 0, 0, nan, 1, 1, 1",
+    "1, pull ground, 0, 0, 0, 1, 1, 1",
+    "1, pull",
+    "1, push bob/head, 0, 0, 0, 1, 1, inf",
+    "1, let go, 1",
+    "1, adjust Com bob",
+    "1, adjust Com bob,,,",
+    "1, adjust Com bob, -1",
+    "1, adjust Com bob, 1, 2, 3, 4",
+    "1, adjust Com bob, heavy",
 ]
 
 
@@ -284,17 +308,18 @@ TARGETS = [
 def test_bad_targets_name_file_and_line(line, tmp_path):
     path = tmp_path / "moves.csv"
     path.write_text(f"time,control,values\n0.5,door,0.2\n{line}\n")
-    controls = {"door": ip.Control("door", "scalar", [0.0])}
+    s = sim()
+    s.add_control(ip.Control("door", "scalar", [0.0]))
     with pytest.raises(ip.InputError, match=r"moves.csv, line 3"):
-        read_targets(path, controls)
+        read_targets(path, s)
 
 
 def test_targets_that_cannot_be_read(tmp_path):
     with pytest.raises(ip.InputError, match="cannot be read"):
-        read_targets(tmp_path / "none.csv", {})
+        read_targets(tmp_path / "none.csv", sim())
     (tmp_path / "binary.csv").write_bytes(b"\xff\xfe\x00\x80")
     with pytest.raises(ip.InputError, match="cannot be read"):
-        read_targets(tmp_path / "binary.csv", {})
+        read_targets(tmp_path / "binary.csv", sim())
 
 
 def test_there_are_enough_cases():

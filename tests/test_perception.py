@@ -101,7 +101,7 @@ def test_a_shared_objective_is_split():
         assert not sim.step().fallback
     state = sim.state
     sim.controller.problem(state)
-    parts = [o for o in sim.controller._assembly.objectives if o.name == common.name]
+    parts = [o for o in sim.controller._assembly.objectives if o.label == common.label]
     assert len(parts) == 2
     dofs = {name: sim.terms.tree_dofs(scene.trees(name)[0]) for name in ("alice", "bob")}
     coms = {name: sim.com(name)[0] for name in dofs}

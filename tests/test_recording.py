@@ -66,7 +66,7 @@ def test_resuming_with_targets_and_masses(tmp_path):
 
         sim = scenario("stand")().simulation(seed=7)
         sim.machine = ip.Machine([sim.machine.phases["follow"]])
-        sim.targets = read_targets(targets, sim.controls)
+        sim.targets = read_targets(targets, sim)
         return sim
 
     whole, first = fresh(), fresh()

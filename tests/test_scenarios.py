@@ -63,7 +63,7 @@ def test_controls_answer_to_a_targets_file(name, tmp_path):
     begin = sim.time
     cast = [name for name in sim.scene.names if sim.scene.kind(name) == "character"]
     heights = [sim.com(name)[0][2] for name in cast]
-    sim.targets = [t._replace(time=t.time + begin) for t in read_targets(tmp_path / "targets.csv", sim.controls)]
+    sim.targets = [t._replace(time=t.time + begin) for t in read_targets(tmp_path / "targets.csv", sim)]
     fallbacks = 0
     while sim.time < begin + 12.0:
         fallbacks += sim.step().fallback

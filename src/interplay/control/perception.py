@@ -91,7 +91,7 @@ class Seen(Objective):
 
     def __init__(self, whole: Objective, terms: Kinematics, own: np.ndarray):
         """Take the objective, the terms of the view and a mask of the DOFs that answer."""
-        super().__init__(whole.weight, whole.stiffness, whole.damping, whole.max_speed, whole.name)
+        super().__init__(whole.weight, whole.stiffness, whole.damping, whole.max_speed, whole.label)
         self._whole, self._terms, self._columns = whole, terms, own[whole.dofs]
         self.dofs, self.dim = whole.dofs[self._columns], whole.dim
 
@@ -102,6 +102,7 @@ class Seen(Objective):
 
     def add_to(self, terms: Kinematics, time: float, cost: Any) -> None:
         """Add the cost at the weight of the whole in the view."""
+        self.stiffness, self.damping = self._whole.stiffness, self._whole.damping  # which may be adjusted
         cost.add(self, self._whole.weight_at(self._terms, time), self.feature(terms, time))
 
 

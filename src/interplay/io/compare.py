@@ -95,7 +95,7 @@ def _judge(name: str, runs: Mapping[str, Recording], options: Mapping[str, Any])
     header = runs["integrated"].header
     sim = scenario(name)(header["parameters"]).simulation(header["dt"], header["solver"], header["seed"])
     if options["targets"] is not None:
-        sim.targets = sorted([*sim.targets, *read_targets(options["targets"], sim.controls)], key=lambda t: t.time)
+        sim.targets = sorted([*sim.targets, *read_targets(options["targets"], sim)], key=lambda t: t.time)
     states = {c: (r["qpos"], r["qvel"]) for c, r in runs.items()}
     terms, steps = Kinematics(sim.scene.model), runs["integrated"].steps
     errors: dict[str, dict[str, np.ndarray]] = {}

@@ -14,6 +14,7 @@ from interplay.io.graphics import camera_of, painter
 from interplay.io.playback import write_html
 from interplay.io.recording import Recording
 from interplay.io.replay import Replay
+from interplay.motion.controls import targets_text
 from interplay.scenarios.base import Camera
 
 
@@ -31,11 +32,8 @@ def export(folder: str | Path, out: str | Path, **options: Any) -> Path:
 
 
 def write_targets(recording: Recording, out: Path) -> None:
-    """Write what live controls were set to, as a targets file with which the run can be repeated."""
-    rows = [
-        ",".join([f"{time:.9g}", control, *(f"{v:.17g}" for v in values)]) for time, control, values in recording.inputs
-    ]
-    out.write_text("\n".join(["time,control,values", *rows]) + "\n")
+    """Write the live input, as a targets file with which the run can be repeated."""
+    out.write_text(targets_text(recording.inputs))
 
 
 def write_npz(recording: Recording, out: Path) -> None:

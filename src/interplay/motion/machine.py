@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from interplay.constraints.contact import Contact
-from interplay.errors import InputError, number, unknown_name
+from interplay.errors import ContactError, InputError, number, unknown_name
 from interplay.objectives.base import FADE, Objective
 
 if TYPE_CHECKING:
@@ -39,6 +39,7 @@ class Phase:
         timeout: and it fails after this one; None: it never does.
         next: name of the next phase; by default the one listed after it.
         interactive: a phase for live control; a scenario is finished when it has held it.
+        origin: file and line it comes from, where there are such; errors name it.
     """
 
     name: str
@@ -53,6 +54,11 @@ class Phase:
     timeout: float | None = 20.0
     next: str | None = None
     interactive: bool = False
+    origin: str = ""
+
+    def __str__(self) -> str:
+        """Return its name as errors show it."""
+        return f"phase {self.name!r}" + (f" ({self.origin})" if self.origin else "")
 
 
 @dataclass(eq=False)
@@ -139,6 +145,16 @@ class Machine:
         """Objectives of the phase in force and of those that are handing over; each once."""
         return list({id(o): o for entry in self.entries for o in entry.objectives}.values())
 
+    @property
+    def coming(self) -> tuple[str, ...]:
+        """Names of the phases to come, the next one first, as far as they are not repeated."""
+        out: list[str] = []
+        name = self._following(self.phase.name) if self.phase else self._order[0]
+        while name is not None and name not in out:
+            out.append(name)
+            name = self._following(name)
+        return tuple(out)
+
     def elapsed(self, time: float) -> float:
         """Return the seconds since the phase was entered."""
         return time - self.entries[-1].time if self.entries else 0.0
@@ -165,7 +181,7 @@ class Machine:
             and self.failure is None
             and not self.done
         ):
-            self.failure = f"phase {phase.name!r} did not end within {phase.timeout:g} s"
+            self.failure = f"{phase} did not end within {phase.timeout:g} s"
 
     def _over(self, sim: Simulation, phase: Phase) -> bool:
         elapsed = self.elapsed(sim.time)
@@ -176,7 +192,7 @@ class Machine:
         return not phase.interactive and (phase.until is None or phase.until(sim))
 
     def _leave(self, sim: Simulation, phase: Phase) -> None:
-        following = phase.next or self._after(phase.name)
+        following = self._following(phase.name)
         # What cannot be made raises before anything is changed.
         made = self._prepare(sim, self.phases[following]) if following is not None else []
         for pair in phase.release:
@@ -189,12 +205,17 @@ class Machine:
     def _prepare(self, sim: Simulation, phase: Phase) -> list[Contact]:
         """Return the contacts a phase makes, not yet in force."""
         fade = phase.fade if self.entries else 0.0
-        return [
-            sim.contacts.prepare(pair[0], pair[1], **{"fade": fade, **(pair[2] if len(pair) > 2 else {})})
-            for pair in phase.make
-        ]
+        try:
+            return [
+                sim.contacts.prepare(pair[0], pair[1], **{"fade": fade, **(pair[2] if len(pair) > 2 else {})})
+                for pair in phase.make
+            ]
+        except ContactError as error:
+            raise ContactError(f"{phase}: {error}") from None
 
-    def _after(self, name: str) -> str | None:
+    def _following(self, name: str) -> str | None:
+        if self.phases[name].next is not None:
+            return self.phases[name].next
         at = self._order.index(name) + 1
         return self._order[at] if at < len(self._order) else None
 
@@ -220,17 +241,14 @@ class Machine:
         if phase.since is not None:
             found = self._begun[phase.since]
             if found is None:
-                raise InputError(
-                    f"phase {phase.name!r} refers to {phase.since!r}, which has not been entered before it"
-                )
+                raise InputError(f"{phase} refers to {phase.since!r}, which has not been entered before it")
             found.since_then[phase.name] = entry.time
             begun = (found,)
         if callable(phase.objectives):
             entry.objectives = list(phase.objectives(sim, *begun))
         else:
             entry.objectives = list(phase.objectives)
-        for objective in entry.objectives:
-            objective.attach(sim.scene)
+        sim.take_up(entry.objectives, entry.phase)
         self.entries.append(entry)
         self._share_fades()
 

@@ -61,6 +61,10 @@ class Balance(Com):
         self._start, self._floor = terms.site_xpos[self._site].copy(), float(np.mean(heights))
         self.polygon = _shrunk(np.array(corners), number("Balance margin", margin, 0.0, 0.2, "m"))
 
+    def about(self) -> tuple[str, ...]:
+        """Return the group."""
+        return ("+".join(self.models),)
+
     def bind(self, scene: Scene) -> None:
         """Collect the group's trees."""
         super().bind(scene)
@@ -95,6 +99,14 @@ class Balance(Com):
         motion[0] -= place - self._start
         motion[1] -= terms.motion(self._body, place).velocity[:3]
         return _leaving(motion, self._floor, self._gravity, self.polygon)[1]
+
+    def error(self, terms: Kinematics, time: float) -> np.ndarray:
+        """Return how far the capture point is out of its polygon."""
+        return np.array([self.away(terms)])
+
+    def places(self, terms: Kinematics, time: float) -> tuple[np.ndarray, np.ndarray] | None:
+        """Return nothing: it asks for no place as long as all is well."""
+        return None
 
     def weight_at(self, terms: Kinematics, time: float) -> float:
         """Return a weight that grows with the distance from the polygon; 0 inside it."""

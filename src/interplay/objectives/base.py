@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -15,7 +14,28 @@ from interplay.scene.scene import Scene
 FADE = 0.4
 """Seconds over which a phase's objectives hand over to the next one's, and contacts take up or give up their load, by default."""
 
-_ids = itertools.count()
+
+class Gains(NamedTuple):
+    """Weight, stiffness [1/s²] and damping [1/s]; None leaves what an objective has of its own."""
+
+    weight: float | None = None
+    stiffness: float | None = None
+    damping: float | None = None
+
+    @classmethod
+    def checked(cls, what: str, weight: Any, stiffness: Any, damping: Any) -> Gains:
+        """Return gains as numbers inside their bounds, or raise an error that names them and what they are of."""
+        given = {"weight": weight, "stiffness": stiffness, "damping": damping}
+        return cls(**{name: None if value is None else _gain(what, name, value) for name, value in given.items()})
+
+    def over(self, others: Gains) -> Gains:
+        """Return these gains, and the others' where these leave one open."""
+        return Gains(*(mine if mine is not None else other for mine, other in zip(self, others, strict=True)))
+
+
+def _gain(what: str, name: str, value: Any) -> float:
+    highest, unit = {"weight": (1e9, ""), "stiffness": (1e6, "1/s²"), "damping": (1e6, "1/s")}[name]
+    return number(f"{what} {name}", value, 0, highest, unit)
 
 
 class Feature(NamedTuple):
@@ -47,19 +67,46 @@ class Objective:
     ):
         """Take weight w, stiffness k [1/s²], damping [1/s] (2√k if not given) and the speed [feature/s] the pull is limited to."""
         kind = type(self).__name__
-        self.weight = number(f"{kind} weight", weight, 0, 1e9)
-        self.stiffness = number(f"{kind} stiffness", stiffness, 0, 1e6, "1/s²")
-        self.damping = (
-            2.0 * np.sqrt(self.stiffness) if damping is None else number(f"{kind} damping", damping, 0, 1e6, "1/s")
-        )
+        self.weight, self.stiffness = _gain(kind, "weight", weight), _gain(kind, "stiffness", stiffness)
+        self.damping = 2.0 * np.sqrt(self.stiffness) if damping is None else _gain(kind, "damping", damping)
         self.max_speed = (
             np.inf if max_speed is None or max_speed == np.inf else number(f"{kind} max_speed", max_speed, 1e-6)
         )
-        self.name = name or f"{kind.lower()}{next(_ids)}"
+        if name is not None and (
+            not isinstance(name, str) or not name.strip() or not name.isprintable() or "|" in name
+        ):
+            raise InputError(f"{kind} name: expected some words without '|', got {name!r}")
+        self._name = name and name.strip()
+        self._declared: tuple[float, float, float] | None = None
         self.fades: tuple[tuple[float, float, float, float], ...] = ()
         """For each phase that owns this objective, when it takes it up and over how many seconds, when it lets it go and over
         how many; none: always in force."""
         self._bound: Scene | None = None
+
+    @property
+    def label(self) -> str:
+        """The name it was given; else its kind and what it is about, the same each time a phase makes it: ``Com alice xy``."""
+        if self._name is None:
+            self._name = " ".join((type(self).__name__, *filter(None, self.about())))
+        return self._name
+
+    def about(self) -> tuple[str, ...]:
+        """Return words that tell an objective from others of its kind."""
+        return ()
+
+    def adjust(self, gains: Gains) -> None:
+        """Use some gains instead of its own, and its own where they leave one open.
+
+        A damping that was critical, 2√k, follows the stiffness.
+        """
+        if self._declared is None and gains == Gains():
+            return
+        own = self._declared = self._declared or (self.weight, self.stiffness, self.damping)
+        self.weight, self.stiffness, self.damping = (
+            given if given is not None else mine for given, mine in zip(gains, own, strict=True)
+        )
+        if gains.damping is None and own[2] == 2.0 * np.sqrt(own[1]):
+            self.damping = 2.0 * np.sqrt(self.stiffness)
 
     def bind(self, scene: Scene) -> None:
         """Find ids and DOFs in a scene; called once before the first step."""
@@ -76,7 +123,7 @@ class Objective:
             self._bound = scene
         elif self._bound is not scene:
             raise InputError(
-                f"the objective {self.name!r} belongs to another simulation: make a new one for this scene"
+                f"the objective {self.label!r} belongs to another simulation: make a new one for this scene"
             )
 
     def level(self, time: float) -> float:
@@ -99,3 +146,7 @@ class Objective:
     def error(self, terms: Kinematics, time: float) -> np.ndarray:
         """Return x ⊖ x_ref at the present state."""
         return self.feature(terms, time).error
+
+    def places(self, terms: Kinematics, time: float) -> tuple[np.ndarray, np.ndarray] | None:
+        """Return where in the world (3,) [m] what it is about is, and where it should be; None without such a place."""
+        return None

@@ -61,6 +61,10 @@ class Com(Objective):
             self.dim,
         )
 
+    def about(self) -> tuple[str, ...]:
+        """Return the group and the axes."""
+        return "+".join(self.models), "".join("xyz"[a] for a in self.axes)
+
     def position(self, terms: Kinematics) -> np.ndarray:
         """Return the centre of mass (3,) [m]."""
         mass = terms.body_mass[self._bodies]
@@ -89,6 +93,15 @@ class Com(Objective):
     def feature(self, terms: Kinematics, time: float) -> Feature:
         """Return position, velocity, Jacobian and bias of the group's COM."""
         return self.against_reference(*self.motion(terms, self.dofs), time)
+
+    def places(self, terms: Kinematics, time: float) -> tuple[np.ndarray, np.ndarray] | None:
+        """Return the centre of mass, and its reference on the axes chosen."""
+        return self._with_goal(self.position(terms), self.reference.at(time).value)
+
+    def _with_goal(self, now: np.ndarray, goal: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        there = now.copy()
+        there[self.axes] = goal
+        return now, there
 
 
 def _axes(axes: Sequence[str]) -> np.ndarray:

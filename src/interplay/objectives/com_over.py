@@ -52,6 +52,11 @@ class ComOver(Com):
         self.dofs = np.unique(np.concatenate([self._own, *chains]))
         self._columns = np.searchsorted(self.dofs, self._own)
 
+    def about(self) -> tuple[str, ...]:
+        """Return the group, what it is over and the axes."""
+        group, axes = super().about()
+        return group, "over", "+".join(self.over), axes
+
     def position(self, terms: Kinematics) -> np.ndarray:
         """Return the offset (3,) [m] of the centre of mass from the middle of the surfaces."""
         return super().position(terms) - terms.site_xpos[self._sites].mean(axis=0)
@@ -77,6 +82,11 @@ class ComOver(Com):
             motion,
         )
         return self.against_reference(motion, jac, time)
+
+    def places(self, terms: Kinematics, time: float) -> tuple[np.ndarray, np.ndarray] | None:
+        """Return the centre of mass, and where it should be over the surfaces."""
+        middle = terms.site_xpos[self._sites].mean(axis=0)
+        return self._with_goal(super().position(terms), middle[self.axes] + self.reference.at(time).value)
 
 
 @numba.njit(cache=True)

@@ -34,6 +34,10 @@ class Custom(Objective):
         super().__init__(weight, stiffness, max_speed=max_speed, name=name)
         self.function, self.models, self._given = function, models, reference
 
+    def about(self) -> tuple[str, ...]:
+        """Return the function's name and the models."""
+        return getattr(self.function, "__name__", ""), "+".join(self.models)
+
     def bind(self, scene: Scene) -> None:
         """Call the function once and check what it returns."""
         trees = (
@@ -45,13 +49,15 @@ class Custom(Objective):
         self.dim = value.size
         if jacobian.shape != (self.dim, scene.model.nv) or bias.size != self.dim:
             raise InputError(
-                f"Custom {self.name!r}: expected value (k,), Jacobian (k, {scene.model.nv}) and bias (k,), "
+                f"Custom {self.label!r}: expected value (k,), Jacobian (k, {scene.model.nv}) and bias (k,), "
                 f"got shapes {value.shape}, {jacobian.shape}, {bias.shape}"
             )
         outside = np.delete(jacobian, self.dofs, axis=1)
         if outside.size and np.abs(outside).max() > 0:
-            raise InputError(f"Custom {self.name!r}: the Jacobian uses DOFs of models that are not among {self.models}")
-        self.reference: Reference = as_reference(f"Custom {self.name!r}", self._given, self.dim)
+            raise InputError(
+                f"Custom {self.label!r}: the Jacobian uses DOFs of models that are not among {self.models}"
+            )
+        self.reference: Reference = as_reference(f"Custom {self.label!r}", self._given, self.dim)
 
     def feature(self, terms: Kinematics, time: float) -> Feature:
         """Return the user's feature."""

@@ -23,6 +23,10 @@ class ContactForce(Objective):
         self.surface = surface
         self.reference: Reference = as_reference("ContactForce", reference, 3)
 
+    def about(self) -> tuple[str, ...]:
+        """Return the surface."""
+        return (self.surface,)
+
     def bind(self, scene: Scene) -> None:
         """Check the surface; a force has no DOFs."""
         scene.site(self.surface)

@@ -41,6 +41,10 @@ class Gaze(Objective):
             raise InputError("Gaze axis: expected a direction, got one of zero length")
         self._axis /= length
 
+    def about(self) -> tuple[str, ...]:
+        """Return the frame."""
+        return (self.frame_name,)
+
     def bind(self, scene: Scene) -> None:
         """Find the frame and the target."""
         self.frame = Frame(scene, self.frame_name)
@@ -50,10 +54,18 @@ class Gaze(Objective):
         self._seen = Frame(scene, self._target) if isinstance(self._target, str) else None
         self.reference = None if self._seen else as_reference("Gaze target", self._target, 3)
 
+    def _looked_at(self, terms: Kinematics, time: float) -> np.ndarray:
+        return self._seen.pose(terms)[0] if self._seen else self.reference.at(time).value  # type: ignore[union-attr]
+
+    def places(self, terms: Kinematics, time: float) -> tuple[np.ndarray, np.ndarray] | None:
+        """Return what the axis points at, as far away as the target, and the target."""
+        (p, R), target = self.frame.pose(terms), self._looked_at(terms, time)
+        return p + R @ self._axis * float(np.linalg.norm(target - p)), target.copy()
+
     def feature(self, terms: Kinematics, time: float) -> Feature:
         """Return the rotation error with the angular Jacobian across the line of sight."""
         p, R = self.frame.pose(terms)
-        target = self._seen.pose(terms)[0] if self._seen else self.reference.at(time).value  # type: ignore[union-attr]
+        target = self._looked_at(terms, time)
         v, a, jacobian = terms.point(self.frame.body, p)
         return Feature(*_across(p, R, self._axis, target, v, jacobian, a))
 

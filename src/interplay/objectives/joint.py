@@ -32,6 +32,10 @@ class JointAngle(Objective):
         self.joint_name = joint
         self.reference: Reference = as_reference(f"JointAngle {joint!r}", reference, 1)
 
+    def about(self) -> tuple[str, ...]:
+        """Return the joint."""
+        return (self.joint_name,)
+
     def bind(self, scene: Scene) -> None:
         """Find the joint."""
         m, joint = scene.model, scene.joint(self.joint_name)

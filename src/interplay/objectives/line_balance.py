@@ -29,6 +29,10 @@ class LineBalance(Objective):
         self.model, self._names = model, (first, second)
         self.pole = number("LineBalance pole", pole, 0.1, 20, "1/s")
 
+    def about(self) -> tuple[str, ...]:
+        """Return the model."""
+        return (self.model,)
+
     def bind(self, scene: Scene) -> None:
         """Find the model's tree, the points, and the rest posture."""
         self._tree = scene.trees(self.model)[0]

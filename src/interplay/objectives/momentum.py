@@ -29,6 +29,10 @@ class AngularMomentum(Objective):
         self.model = model
         self.reference: Reference = as_reference("AngularMomentum", reference, 3)
 
+    def about(self) -> tuple[str, ...]:
+        """Return the model."""
+        return (self.model,)
+
     def bind(self, scene: Scene) -> None:
         """Find the tree."""
         self._tree = scene.trees(self.model)[0]

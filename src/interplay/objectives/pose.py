@@ -46,6 +46,10 @@ class _Placement(Objective):
         )
         self.frame_name, self._given = frame, reference
 
+    def about(self) -> tuple[str, ...]:
+        """Return the frame."""
+        return (self.frame_name,)
+
     def bind(self, scene: Scene) -> None:
         """Find the frame."""
         self.frame = Frame(scene, self.frame_name)
@@ -78,6 +82,10 @@ class _Placement(Objective):
     def sample(self, terms: Kinematics, time: float) -> Sample:
         """Return the reference at a time; a subclass may let it depend on the state."""
         return self.reference.at(time)
+
+    def places(self, terms: Kinematics, time: float) -> tuple[np.ndarray, np.ndarray] | None:
+        """Return where the frame is and where its reference is; an orientation has no place."""
+        return None if self.size == 4 else (self.frame.pose(terms)[0].copy(), self.sample(terms, time).value[:3])
 
     def feature(self, terms: Kinematics, time: float) -> Feature:
         """Return error, velocity, Jacobian and bias, world axes."""

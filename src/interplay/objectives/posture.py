@@ -45,6 +45,10 @@ class Posture(Objective):
             dict(weights or {}),
         )
 
+    def about(self) -> tuple[str, ...]:
+        """Return the models."""
+        return ("+".join(self.models),)
+
     def bind(self, scene: Scene) -> None:
         """Collect the scalar joints."""
         m = scene.model
@@ -76,6 +80,10 @@ class Posture(Objective):
         return Feature(
             terms.qpos[self._adr] - value, terms.qvel[self.dofs] - velocity, np.eye(self.dim), np.negative(acceleration)
         )
+
+    def error(self, terms: Kinematics, time: float) -> np.ndarray:
+        """Return the joint errors."""
+        return terms.qpos[self._adr] - self.reference.at(time).value
 
     def add_to(self, terms: Kinematics, time: float, cost: Any) -> None:
         """Add a diagonal cost; the pull of each joint is limited to its own speed."""

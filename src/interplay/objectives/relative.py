@@ -36,6 +36,10 @@ class RelativePose(Objective):
         super().__init__(weight, stiffness, max_speed=max_speed, name=name)
         self._names, self._given = (frame, base), reference
 
+    def about(self) -> tuple[str, ...]:
+        """Return the two frames."""
+        return self._names[0], "in", self._names[1]
+
     def bind(self, scene: Scene) -> None:
         """Find both frames and the DOFs that move one against the other."""
         self.frame, self.base = Frame(scene, self._names[0]), Frame(scene, self._names[1])
@@ -59,6 +63,11 @@ class RelativePose(Objective):
     def _relative(self, terms: Kinematics) -> tuple[np.ndarray, np.ndarray]:
         (p, R), (q, Q) = self.frame.pose(terms), self.base.pose(terms)
         return Q.T @ (p - q), Q.T @ R
+
+    def places(self, terms: Kinematics, time: float) -> tuple[np.ndarray, np.ndarray] | None:
+        """Return where the frame is and where it should be, seen from the other."""
+        q, Q = self.base.pose(terms)
+        return self.frame.pose(terms)[0].copy(), q + Q @ self.reference.at(time).value[:3]
 
     def feature(self, terms: Kinematics, time: float) -> Feature:
         """Return the relative pose error, twist, Jacobian and bias in the base's axes."""

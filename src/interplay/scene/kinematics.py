@@ -151,6 +151,13 @@ class Kinematics:
         mujoco.mj_mulM(self.model, self.data, out, vector)
         return out
 
+    def mass_solved(self, rows: np.ndarray) -> np.ndarray:
+        """Return M⁻¹ x of each row x (k, nv)."""
+        out, rows = np.empty_like(rows), np.ascontiguousarray(rows)
+        mujoco.mj_factorM(self.model, self.data)
+        mujoco.mj_solveM(self.model, self.data, out, rows)
+        return out
+
     def full_mass(self) -> np.ndarray:
         """Return the dense mass matrix (nv, nv)."""
         out = np.zeros((self.model.nv, self.model.nv))
