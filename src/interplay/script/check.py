@@ -38,10 +38,10 @@ def check(path: str | Path) -> list[Problem]:
     found, gone = set[Problem](), set[str]()
     for _ in range(_ROUNDS):
         problems = _look(document, path, try_it=not found)
-        wrong = [p for p in problems if not p.warning and p not in found and not _follows(p, gone)]
-        found |= {p for p in problems if p.warning and not found} | set(wrong)
-        smaller = _Without(wrong, document)
-        if not wrong or any(smaller.document.data.get(key) in ({}, []) for key in ("models", "phases")):
+        fresh = [p for p in problems if not p.warning and p not in found]
+        found |= {p for p in problems if p.warning and not found} | {p for p in fresh if not _follows(p, gone)}
+        smaller = _Without(fresh, document)
+        if not fresh or any(smaller.document.data.get(key) in ({}, []) for key in ("models", "phases")):
             break
         gone |= smaller.names
         document = smaller.document._replace(known=frozenset(found), problems=[])
@@ -72,9 +72,9 @@ def _rehearse(chosen: ScriptScenario, sim: Simulation) -> list[Problem]:
     """Make the objectives of every phase once at the start: what is wrong with their numbers shows."""
     problems: list[Problem] = []
     labels = {objective.label for objective in sim.objectives}
-    for entry in chosen.file.phases:
+    for entries in (*chosen.file.sets.values(), *(entry.objectives for entry in chosen.file.phases)):
         try:
-            labels |= {objective.label for objective in chosen.rehearsed(entry)}
+            labels |= {objective.label for objective in chosen.rehearsed(entries)}
         except ScriptError as error:
             problems += error.problems
     if not problems and not any(isinstance(entry, Walk) for entry in chosen.file.phases):  # a walk has more of its own
@@ -98,7 +98,7 @@ class _Without:
     def __init__(self, problems: list[Problem], document: Document):
         self._before = document
         self._paths = {self._removable(p.path) for p in problems if p.path} - {()}
-        self._at = {p.line for p in problems if not p.path}
+        self._at = {p.line for p in problems if not p.path and not p.left_out}
         self.names: set[str] = set()
         self._dropped = 0
         self._lines: dict[int, dict[Any, int]] = {}
