@@ -58,7 +58,7 @@ def repeat(rng, lines):
 
 def truncate(rng, lines):
     text = "\n".join(lines)
-    lines[:] = text[: rng.randrange(len(text))].split("\n")
+    lines[:] = text[: rng.randrange(len(text) // 9, len(text))].split("\n")
 
 
 def indent(rng, lines):

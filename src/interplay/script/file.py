@@ -234,7 +234,7 @@ def validated(kind: type[pydantic.BaseModel], document: Document) -> Any:
         out = kind.model_validate(document.data, context={"document": document})
     except pydantic.ValidationError as error:
         problems += _readable(error, document)
-        out = None
+        raise ScriptError(document.name, [p for p in problems if not p.warning]) from None
     wrong = [p for p in problems if not p.warning and p not in document.known]
     if wrong:
         raise ScriptError(document.name, wrong)
