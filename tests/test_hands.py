@@ -148,6 +148,27 @@ def test_adjusted_gains_hold_now_and_in_later_phases():
     assert twin.machine.objectives[0].damping == 3.0
 
 
+def test_adjusting_in_one_phase_only():
+    sim = scenario("stand")().simulation()
+    sim.adjust("Com alice xyz", weight=7.0, phase="sway left")
+    sim.adjust("Com alice xyz", stiffness=9.0)
+    weights = {}
+    while sim.machine.phase is None or sim.machine.phase.name != "sway right":
+        if weights.keys() == {"settle"}:
+            assert sim.unused_adjustments() == ["Com alice xyz | sway left"]
+        sim.step()
+        last = sim.machine.objectives[-1]
+        weights[sim.machine.phase.name] = (last.weight, last.stiffness)
+    assert weights == {"settle": (100.0, 9.0), "sway left": (7.0, 9.0), "sway right": (100.0, 9.0)}
+    assert sim.unused_adjustments() == []
+    assert sim.inputs[0].control == "adjust Com alice xyz | sway left"
+    twin = scenario("stand")().simulation()
+    twin.apply(sim.inputs[0])
+    assert twin.adjustments == {("Com alice xyz", "sway left"): (7.0, None, None)}
+    with pytest.raises(ip.InputError, match="sway left"):
+        sim.adjust("Com alice xyz", weight=7.0, phase="sway lft")
+
+
 def test_both_of_the_same_label_are_adjusted_and_own_dampings_stay():
     sim = floating()
     sim.objectives = [ip.Point("box"), ip.Point("box"), ip.AngularMomentum("box", damping=5.0)]

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time as clock
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 import mujoco
 import numpy as np
 
+from interplay.constraints.collision import ActivePairs
 from interplay.constraints.collision_set import CollisionSet
 from interplay.constraints.contact import Contact
 from interplay.constraints.contact_set import ContactSet
@@ -17,8 +18,8 @@ from interplay.control.independent import IndependentController
 from interplay.control.integrated import Demands, IntegratedController
 from interplay.control.state import Conflict, Memory, Solution, State
 from interplay.errors import InputError, InterplayError, number, pick, unknown_name, vector, whole
-from interplay.motion.controls import Control, Target, hand
-from interplay.motion.hands import PUSH_SECONDS, Pull, Push, bounded_impulse
+from interplay.motion.controls import OF_PHASE, Control, Target, adjusted, hand
+from interplay.motion.hands import PUSH_SECONDS, Pull, Push, bounded_impulse, within_reach
 from interplay.motion.machine import Entry, Machine
 from interplay.objectives.base import Gains, Objective
 from interplay.qp import solvers
@@ -76,9 +77,9 @@ class Simulation:
         self._pushes: list[Push] = []
         self.held: Pull | None = None
         """The body that the user's hand holds."""
-        self.adjustments: dict[str, Gains] = {}
-        """Gains that objectives have been given live, by label."""
-        self._labels: set[str] = set()
+        self.adjustments: dict[tuple[str, str | None], Gains] = {}
+        """Gains that objectives were given instead of their own, by label and phase (None: in all)."""
+        self._labels: set[tuple[str, str | None]] = set()
         self._weighed: list[tuple[int, Control]] = []
         self._spare = mujoco.MjData(scene.model)
         self._forces: dict[str, np.ndarray] | None = {}
@@ -100,13 +101,19 @@ class Simulation:
         self.take_up(value)
         self._objectives = list(value)
 
-    def take_up(self, objectives: Sequence[Objective]) -> None:
-        """Bind objectives that come into force, and give them the gains that their labels were adjusted to."""
+    def take_up(self, objectives: Sequence[Objective], phase: str | None = None) -> None:
+        """Bind objectives that come into force (in a phase), and give them the gains that their labels were adjusted to."""
         for objective in objectives:
             objective.attach(self.scene)
             label = objective.label
-            self._labels.add(label)
-            objective.adjust(self.adjustments.get(label, Gains()))
+            self._labels.add((label, phase))
+            gains = self.adjustments.get((label, None), Gains())
+            objective.adjust(self.adjustments.get((label, phase), gains).over(gains))
+
+    def _take_up_all(self) -> None:
+        self.take_up(self._objectives)
+        for entry in self.machine.entries if self.machine else ():
+            self.take_up(entry.objectives, entry.phase)
 
     @property
     def collisions(self) -> CollisionSet:
@@ -143,25 +150,30 @@ class Simulation:
         weight: float | None = None,
         stiffness: float | None = None,
         damping: float | None = None,
+        phase: str | None = None,
     ) -> None:
         """Give the objectives of a label other gains, now and whenever a phase makes them again; None leaves a gain as it is.
 
-        ``label`` is that of ``Objective.label``: ``Com alice xy``. A critical damping follows the stiffness. A label that no
-        objective has had so far is kept for phases to come (``unused_adjustments`` names it until then), and is an error
-        when there are none.
+        ``label`` is that of ``Objective.label``: ``Com alice xy``; with a ``phase``, only in that one. A critical damping
+        follows the stiffness. A label that no objective has had so far is kept for phases to come (``unused_adjustments``
+        names it until then), and is an error when there are none.
         """
         gains = Gains.checked(f"adjust {label!r}:", weight, stiffness, damping)
-        present = [*self._demands().objectives]
-        known = self._labels | {o.label for o in present}
+        if phase is not None:
+            pick("phase", phase, self.machine.phases if self.machine else {})
+        self._take_up_all()
+        known = {known for known, _ in self._labels}
         if label not in known and not (self.machine and self.machine.coming):
             raise unknown_name("objective", label, known)
-        self.adjustments[label] = gains.over(self.adjustments.get(label, Gains()))
-        self.take_up([o for o in present if o.label == label])
-        self._note(f"adjust {label}", [np.nan if g is None else g for g in gains])
+        key = (label, phase)
+        self.adjustments[key] = gains.over(self.adjustments.get(key, Gains()))
+        self._take_up_all()
+        self._note(f"adjust {adjusted(*key)}", [np.nan if g is None else g for g in gains])
 
     def unused_adjustments(self) -> list[str]:
-        """Return the labels that were adjusted and that no objective has had so far."""
-        return sorted(self.adjustments.keys() - self._labels)
+        """Return what was adjusted and has not been in force so far: labels, each with its phase if it has one."""
+        seen = self._labels | {(label, None) for label, _ in self._labels}
+        return sorted(adjusted(*key) for key in self.adjustments.keys() - seen)
 
     def apply(self, target: Target) -> None:
         """Do now what a piece of live input says, whatever its time."""
@@ -174,7 +186,8 @@ class Simulation:
             self.let_go()
         elif verb == "adjust":
             weight, stiffness, damping = (None if np.isnan(v) else float(v) for v in target.value)
-            self.adjust(what, weight=weight, stiffness=stiffness, damping=damping)
+            label, _, phase = what.partition(OF_PHASE)
+            self.adjust(label, weight=weight, stiffness=stiffness, damping=damping, phase=phase or None)
         else:
             self.set_control(target.control, target.value)
 
@@ -183,6 +196,8 @@ class Simulation:
 
     def movable(self, body: str) -> int:
         """Return the id of a body that can move, or raise an error."""
+        if not isinstance(body, str):
+            raise InputError(f"expected the name of a body, got {body!r}")
         index = self.scene.body(body)
         if self.scene.model.body_treeid[index] < 0:
             raise InputError(f"{body!r} cannot move: it belongs to the fixed environment")
@@ -194,7 +209,7 @@ class Simulation:
         It is a critically damped spring of 1000 N/m that pulls with at most 400 N: see :class:`interplay.motion.hands.Pull`.
         One body is held at a time.
         """
-        self.held = Pull(self.movable(body), vector("pull local", local, 3), vector("pull goal", goal, 3))
+        self.held = Pull(self.movable(body), within_reach("pull local", local), within_reach("pull goal", goal))
         self._note(f"pull {body}", [*self.held.local, *self.held.goal])
 
     def let_go(self) -> None:
@@ -207,7 +222,7 @@ class Simulation:
 
         At most 50 N·s, nor more than changes the velocity of all that hangs together by 1.5 m/s: a larger one is made smaller.
         """
-        index, point = self.movable(body), vector("push local", local, 3)
+        index, point = self.movable(body), within_reach("push local", local)
         given = bounded_impulse(self.scene.model, index, vector("push impulse", impulse, 3))
         seconds = max(1, round(PUSH_SECONDS / self.dt)) * self.dt
         self._pushes.append(Push(index, given / seconds, np.zeros(3), point, self.time + seconds))
@@ -311,14 +326,15 @@ class Simulation:
         """Return the force [N] ON a surface by its contact at the last step, in contact axes (z: into it); zero without contact."""
         return self._contact_forces().get(surface, np.zeros(3))
 
+    @property
+    def pressing(self) -> tuple[tuple[Contact, ...], np.ndarray]:
+        """Contacts of the last step and their wrenches (n, 6) in contact axes; none before the first step."""
+        return self._touching, self.solution.wrenches if self.solution else np.zeros((0, 6))
+
     def _contact_forces(self) -> dict[str, np.ndarray]:
         """Return the forces of the last step by surface, found when they are asked for."""
         if self._forces is None:
-            self._forces, wrenches = {}, self.solution.wrenches if self.solution else ()
-            for contact, wrench in zip(self._touching, wrenches, strict=True):
-                self._forces[contact.first.name] = wrench[:3]
-                if not contact.second.fixed:
-                    self._forces[contact.second.name] = contact.second_side * wrench[:3]
+            self._forces = _forces(*self.pressing)
         return self._forces
 
     @property
@@ -354,7 +370,7 @@ class Simulation:
             "controls": {k: c.checkpoint() for k, c in self.controls.items()},
             "pushes": [[p.body, p.force.tolist(), p.torque.tolist(), p.local.tolist(), p.until] for p in self._pushes],
             "held": self.held and [self.held.body, self.held.local.tolist(), self.held.goal.tolist()],
-            "adjustments": {label: list(gains) for label, gains in self.adjustments.items()},
+            "adjustments": [[*key, list(gains)] for key, gains in self.adjustments.items()],
             "forces": {name: force.tolist() for name, force in self._contact_forces().items()},
             "machine": self.machine.checkpoint() if self.machine else None,
             "rng": self.rng.bit_generator.state,
@@ -367,12 +383,12 @@ class Simulation:
         qpos, qvel = vector("checkpoint qpos", data["qpos"], nq), vector("checkpoint qvel", data["qvel"], nv)
         if data["mass"] or self.mass_changes:
             self._set_masses(*(map(np.array, data["mass"]) if data["mass"] else self._first_masses))
-        self.adjustments = {label: Gains(*gains) for label, gains in data.get("adjustments", {}).items()}
+        self.adjustments = {(label, phase): Gains(*gains) for label, phase, gains in data.get("adjustments", ())}
         for name, saved in data["controls"].items():
             pick("control", name, self.controls).restore(saved)
         if self.machine and data["machine"]:
             self.machine.restore(self, data["machine"])
-        self.take_up(self._demands().objectives)
+        self._take_up_all()
         self.contacts.restore(data["contacts"])
         held = data.get("held")
         self.held = held and Pull(held[0], np.array(held[1]), np.array(held[2]))
@@ -390,12 +406,7 @@ class Simulation:
     def step(self) -> Solution:
         """Advance by one control step and return its solution."""
         begin = clock.perf_counter()
-        while self.targets and self.targets[0].time <= self.time + 1e-9:
-            self.apply(self.targets.pop(0))
-        if self._weighed:
-            self._weigh_all()
-        if self.machine is not None:
-            self.machine.update(self)
+        self._follow()
         if self._pushes or self.held:
             self._state = self._state.with_(applied=self._applied())
         state = self._state
@@ -409,6 +420,28 @@ class Simulation:
         for observer in self.observers:
             observer(state, solution, seconds)
         return solution
+
+    def _follow(self) -> None:
+        """Do what is due at the present state: live input, masses, phases."""
+        while self.targets and self.targets[0].time <= self.time + 1e-9:
+            self.apply(self.targets.pop(0))
+        if self._weighed:
+            self._weigh_all()
+        if self.machine is not None:
+            self.machine.update(self)
+
+    def retrace(
+        self, time: float, qpos: np.ndarray, qvel: np.ndarray, wrench: Mapping[tuple[str, str], np.ndarray]
+    ) -> None:
+        """Go through a step that was recorded instead of solving it; input, phases and contacts follow as they did then.
+
+        ``wrench`` holds the wrenches in contact axes by the names of the two surfaces.
+        """
+        memory = self._state.memory._replace(pairs=ActivePairs.none())
+        self._state = State(time, qpos, qvel, np.zeros_like(qvel), memory)
+        self._follow()
+        self._forces = _forces(self.contacts.items, [wrench[c.first.name, c.second.name] for c in self.contacts])
+        self.steps += 1
 
     def run(self, seconds: float, progress: bool = False) -> None:
         """Advance by some seconds, with a progress bar on request."""
@@ -427,8 +460,13 @@ class Simulation:
         """Return which demands are in conflict at the present state, and by how much; empty: none."""
         return self.controller.explain(self._state)
 
+    @property
+    def demands(self) -> list[Objective]:
+        """All objectives in force: those that hold throughout, and those of the phases."""
+        return [*self._objectives, *(self.machine.objectives if self.machine else ())]
+
     def _demands(self) -> Demands:
-        return Demands(self.contacts.items, [*self._objectives, *(self.machine.objectives if self.machine else ())])
+        return Demands(self.contacts.items, self.demands)
 
     def _applied(self) -> np.ndarray:
         """Return the generalized force of the pushes in force and of the user's hand."""
@@ -437,3 +475,13 @@ class Simulation:
         for push in (*self._pushes, *([self.held.push(terms, self.dt)] if self.held else ())):
             push.generalized(terms, total)
         return total
+
+
+def _forces(contacts: Sequence[Contact], wrenches: Sequence[np.ndarray] | np.ndarray) -> dict[str, np.ndarray]:
+    """Return the force (3,) [N] on each surface, in its contact axes."""
+    out = {}
+    for contact, wrench in zip(contacts, wrenches, strict=True):
+        out[contact.first.name] = wrench[:3]
+        if not contact.second.fixed:
+            out[contact.second.name] = contact.second_side * wrench[:3]
+    return out

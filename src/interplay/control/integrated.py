@@ -136,18 +136,26 @@ class IntegratedController:
 
     # -- parts of a step -----------------------------------------------------------------------------------------------
 
-    def _program(self, state: State) -> tuple[QP, Assembly, Memory, float]:
-        """Return the program of a state, its assembly, the memory of the next one, and the smallest distance of a pair."""
+    def near(self, state: State) -> ActivePairs:
+        """Return the pairs of shapes that are inside their zones at a state."""
+        return self._pair_rows(state, self.demands().contacts)[1]
+
+    def _pair_rows(self, state: State, contacts: tuple[Contact, ...]) -> tuple[PairRows, ActivePairs]:
+        """Return the rows of the pairs that matter at a state, and the pairs that stay active."""
         terms = self.at(state)
         version = (self.collisions.version, self.perception.version)
         if self._pairs_version != version:
             self._pairs = self.perception.pairs(terms, self.collisions.pairs)
             self._pairs_version, self._assembly = version, None
         self.perception.look(state)
+        return self._pairs.update(terms, self.dt, state.memory.pairs, contacts)
+
+    def _program(self, state: State) -> tuple[QP, Assembly, Memory, float]:
+        """Return the program of a state, its assembly, the memory of the next one, and the smallest distance of a pair."""
+        terms, demands = self.at(state), self.demands()
+        rows, active = self._pair_rows(state, demands.contacts)
         limits = state.memory.limits.copy()
         self.limits.bounds(state.qpos, state.qvel, self.dt, limits, self._lower, self._upper)
-        demands = self.demands()
-        rows, active = self._pairs.update(terms, self.dt, state.memory.pairs, demands.contacts)
         assembly = self._assembly_for(demands, rows)
         qp = assembly.fill(terms, state.time, self.dt, state.applied, (self._lower, self._upper), rows)
         closest = self._pairs.closest(terms, self.dt, rows, demands.contacts)

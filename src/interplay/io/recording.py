@@ -232,6 +232,8 @@ class Recording:
         self._set_index: list[np.ndarray] = []
         known: dict[str, int] = {}
         self.steps, self.changing = 0, False
+        self.starts: list[int] = []
+        """First step of each block."""
         for info, arrays in blocks.load(self.path, self._places[1:]):
             places = []
             for members in info["contact_sets"]:
@@ -251,30 +253,34 @@ class Recording:
             self.conflicts += [(self.steps + t, conflicts) for t, conflicts in info["conflicts"]]
             self.checkpoint = info["checkpoint"]
             self.changing = self.changing or "body_mass" in arrays
+            self.starts.append(self.steps)
             self.steps += len(arrays["time"])
         self._columns = {name: np.concatenate(parts) for name, parts in small.items()}
 
     def chunks(self) -> Iterator[dict[str, np.ndarray]]:
         """Yield the arrays of one block after another; what was not written because it was zero or constant is filled in."""
-        m = self.model
-        loaded = blocks.load(self.path, self._places[1:])
-        for places, (info, arrays) in zip(self._set_index, loaded, strict=True):
-            count = len(arrays["time"])
-            for name, quantum in _QUANTA.items():
-                if arrays[name].dtype == np.int64:
-                    arrays[name] = arrays[name] * quantum
-            arrays["qpos"], arrays["qvel"] = _states(m, arrays, self.header["dt"])
-            labels = list(dict.fromkeys(map(_label, info["contacts"])))
-            wide = np.zeros((count, len(self.contacts), 6))
-            wide[:, [self.contacts.index(label) for label in labels]] = arrays["wrench"]
-            arrays["wrench"] = wide
-            arrays["contact_set"] = places[arrays["contact_set"]]
-            if "applied" not in arrays:
-                arrays["applied"] = np.zeros((count, m.nv))
-            if "body_mass" not in arrays and self.changing:
-                arrays["body_mass"] = np.repeat(m.body_mass[None], count, 0)
-                arrays["body_inertia"] = np.repeat(m.body_inertia[None], count, 0)
-            yield arrays
+        for k in range(len(self.starts)):
+            yield self.block(k)[0]
+
+    def block(self, k: int) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+        """Return the arrays of one block and the checkpoint at its end."""
+        m, (info, arrays) = self.model, next(blocks.load(self.path, [self._places[1 + k]]))
+        count = len(arrays["time"])
+        for name, quantum in _QUANTA.items():
+            if arrays[name].dtype == np.int64:
+                arrays[name] = arrays[name] * quantum
+        arrays["qpos"], arrays["qvel"] = _states(m, arrays, self.header["dt"])
+        labels = list(dict.fromkeys(map(_label, info["contacts"])))
+        wide = np.zeros((count, len(self.contacts), 6))
+        wide[:, [self.contacts.index(label) for label in labels]] = arrays["wrench"]
+        arrays["wrench"] = wide
+        arrays["contact_set"] = self._set_index[k][arrays["contact_set"]]
+        if "applied" not in arrays:
+            arrays["applied"] = np.zeros((count, m.nv))
+        if "body_mass" not in arrays and self.changing:
+            arrays["body_mass"] = np.repeat(m.body_mass[None], count, 0)
+            arrays["body_inertia"] = np.repeat(m.body_inertia[None], count, 0)
+        return arrays, info["checkpoint"]
 
     def __getitem__(self, name: str) -> np.ndarray:
         """Return an array over all steps."""

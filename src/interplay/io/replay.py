@@ -46,34 +46,46 @@ class Replay:
         self.sites = [
             [mujoco.mj_name2id(m, mujoco.mjtObj.mjOBJ_SITE, name) for name in pair] for pair in recording.contacts
         ]
+        self._unpowered = np.isnan(torque_limits(m))
+        self._sets = [
+            self._laid_out([contact_from(m, entry) for entry in members]) for members in recording.contact_sets
+        ]
 
     def steps(self) -> Iterator[Step]:
-        """Yield the steps; τ = M q̈ + N − passive − applied − Jᵀw on motors, with the Jacobians of the program."""
-        run, m = self.recording, self.model
-        unpowered = np.isnan(torque_limits(m))
-        sets = [[contact_from(m, entry) for entry in members] for members in run.contact_sets]
-        rows = [ContactRows(self.terms, contacts) for contacts in sets]
-        columns = [[run.contacts.index((c.first.name, c.second.name)) for c in contacts] for contacts in sets]
-        jacobians = [np.zeros((len(contacts), 6, r.width)) for contacts, r in zip(sets, rows, strict=True)]
+        """Yield the steps, one after another."""
         index = 0
-        for chunk in run.chunks():
+        for chunk in self.recording.chunks():
             for t in range(len(chunk["time"])):
-                if run.changing:
-                    self._set_masses(chunk["body_mass"][t], chunk["body_inertia"][t])
-                terms, k = self.terms, int(chunk["contact_set"][t])
-                terms.update(chunk["qpos"][t], chunk["qvel"][t])
-                now, where, applied = rows[k], columns[k], chunk["applied"][t]
-                now.update(terms, float(chunk["time"][t]), run.header["dt"], jacobians[k])
-                given = chunk["wrench"][t, where]
-                unknowns = np.concatenate([np.zeros(0), *(w[:d] for w, d in zip(given, now.dim, strict=True))])
-                wrenches, at_sites, contact = now.forces(terms, unknowns, jacobians[k])
-                qacc = chunk["qacc"][t]
-                tau = terms.mass_times(qacc) + terms.qfrc_bias - terms.qfrc_passive - applied - contact
-                tau[unpowered] = 0.0
-                moved = zip(sets[k], now.drift, now.rotation, strict=True)
-                drift = np.array([corner_drift(c, np.concatenate([R.T @ e[:3], R.T @ e[3:]])) for c, e, R in moved])
-                yield Step(index, terms, qacc, tau, applied, contact, sets[k], where, wrenches, at_sites, drift)
+                yield self.step(chunk, t, index)
                 index += 1
+
+    def step(self, chunk: dict[str, np.ndarray], t: int, index: int) -> Step:
+        """Return the t-th step of a block, which is the one of that index in the run.
+
+        τ = M q̈ + N − passive − applied − Jᵀw on motors, with the Jacobians of the program.
+        """
+        run, terms, k = self.recording, self.terms, int(chunk["contact_set"][t])
+        if run.changing:
+            self._set_masses(chunk["body_mass"][t], chunk["body_inertia"][t])
+        terms.update(chunk["qpos"][t], chunk["qvel"][t])
+        contacts, now, where, jacobian = self._sets[k]
+        applied = chunk["applied"][t]
+        now.update(terms, float(chunk["time"][t]), run.header["dt"], jacobian)
+        given = chunk["wrench"][t, where]
+        unknowns = np.concatenate([np.zeros(0), *(w[:d] for w, d in zip(given, now.dim, strict=True))])
+        wrenches, at_sites, contact = now.forces(terms, unknowns, jacobian)
+        qacc = chunk["qacc"][t]
+        tau = terms.mass_times(qacc) + terms.qfrc_bias - terms.qfrc_passive - applied - contact
+        tau[self._unpowered] = 0.0
+        moved = zip(contacts, now.drift, now.rotation, strict=True)
+        drift = np.array([corner_drift(c, np.concatenate([R.T @ e[:3], R.T @ e[3:]])) for c, e, R in moved])
+        return Step(index, terms, qacc, tau, applied, contact, contacts, where, wrenches, at_sites, drift)
+
+    def _laid_out(self, contacts: list[Contact]) -> tuple[list[Contact], ContactRows, list[int], np.ndarray]:
+        """Return contacts with their rows, their places among all contacts of the run, and room for their Jacobians."""
+        rows = ContactRows(self.terms, contacts)
+        columns = [self.recording.contacts.index((c.first.name, c.second.name)) for c in contacts]
+        return contacts, rows, columns, np.zeros((len(contacts), 6, rows.width))
 
     def _set_masses(self, mass: np.ndarray, inertia: np.ndarray) -> None:
         if not np.array_equal(self.model.body_mass, mass):

@@ -23,6 +23,8 @@ KINDS = {"scalar": 1, "point": 3, "pose": 7}
 """How many numbers each kind of control takes."""
 
 _SHORTEST = 0.25
+_FARTHEST = 1e5
+"""A control without bounds goes no farther: beyond, its smooth way there would be lost in rounding."""
 
 
 class Control:
@@ -74,7 +76,8 @@ class Control:
 
     def _clamp(self, value: Any) -> np.ndarray:
         given = vector(f"control {self.name!r}", value, self.size)
-        given[: len(self.low)] = np.clip(given[: len(self.low)], self.low, self.high)
+        bounded = slice(0, len(self.low))
+        given[bounded] = np.clip(given[bounded], np.maximum(self.low, -_FARTHEST), np.minimum(self.high, _FARTHEST))
         if self.kind == "pose":
             given[3:] = quaternion(f"control {self.name!r}", given[3:])
             if self._home is not None:
@@ -158,8 +161,15 @@ HANDS = {"pull": 6, "push": 6, "let go": 0, "adjust": 3}
 """What live input can be besides controls, and how many numbers each takes.
 
 ``pull BODY`` and ``push BODY``: a point of the body in its own frame [m], then the point of the world it is pulled to [m] or the
-impulse [N·s]; ``adjust OBJECTIVE``: weight, stiffness, damping, each may be left empty.
+impulse [N·s]; ``adjust OBJECTIVE`` (or ``adjust OBJECTIVE | PHASE``): weight, stiffness, damping, each may be left empty.
 """
+
+OF_PHASE = " | "
+
+
+def adjusted(label: str, phase: str | None) -> str:
+    """Return the name of an objective that is adjusted, with the phase if it is in one only."""
+    return label if phase is None else f"{label}{OF_PHASE}{phase}"
 
 
 def hand(control: str) -> tuple[str, str] | None:
@@ -228,5 +238,5 @@ def targets_text(targets: Iterable[Target]) -> str:
     writer.writerow(["time", "control", "values"])
     for target in targets:
         time, control, values = target.row()
-        writer.writerow([repr(time), control, *("" if v is None else repr(v) for v in values)])
+        writer.writerow([f"{time:.15g}", control, *("" if v is None else repr(v) for v in values)])
     return out.getvalue()

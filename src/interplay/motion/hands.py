@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import mujoco
 import numpy as np
 
+from interplay.errors import InputError, vector
 from interplay.scene.kinematics import Kinematics
 
 STIFFNESS, MOST_FORCE = 1000.0, 400.0
@@ -67,8 +68,17 @@ def world_point(terms: Kinematics, body: int, local: np.ndarray) -> np.ndarray:
     return terms.xpos[body] + terms.xmat[body].reshape(3, 3) @ local
 
 
+def within_reach(what: str, point: Any) -> np.ndarray:
+    """Return a point (3,) [m], or raise an error: nothing is a kilometre away."""
+    given = vector(what, point, 3)
+    if np.abs(given).max() > 1e3:
+        raise InputError(f"{what}: expected a point within 1000 m, got {point!r}")
+    return given
+
+
 def bounded_impulse(m: mujoco.MjModel, body: int, impulse: np.ndarray) -> np.ndarray:
     """Return an impulse [N·s], made smaller if it is larger than a hand's, or throws the body's tree."""
+    impulse = np.clip(impulse, -1e6, 1e6)
     mass = float(m.body_subtreemass[m.body_rootid[body]])
     size, most = float(np.linalg.norm(impulse)), min(MOST_IMPULSE, MOST_CHANGE * mass)
     return impulse * (most / size) if size > most else impulse

@@ -248,7 +248,7 @@ class Machine:
             entry.objectives = list(phase.objectives(sim, *begun))
         else:
             entry.objectives = list(phase.objectives)
-        sim.take_up(entry.objectives)
+        sim.take_up(entry.objectives, entry.phase)
         self.entries.append(entry)
         self._share_fades()
 

@@ -72,8 +72,10 @@ class Objective:
         self.max_speed = (
             np.inf if max_speed is None or max_speed == np.inf else number(f"{kind} max_speed", max_speed, 1e-6)
         )
-        if name is not None and (not isinstance(name, str) or not name.strip() or not name.isprintable()):
-            raise InputError(f"{kind} name: expected some words, got {name!r}")
+        if name is not None and (
+            not isinstance(name, str) or not name.strip() or not name.isprintable() or "|" in name
+        ):
+            raise InputError(f"{kind} name: expected some words without '|', got {name!r}")
         self._name = name and name.strip()
         self._declared: tuple[float, float, float] | None = None
         self.fades: tuple[tuple[float, float, float, float], ...] = ()
@@ -84,7 +86,9 @@ class Objective:
     @property
     def label(self) -> str:
         """The name it was given; else its kind and what it is about, the same each time a phase makes it: ``Com alice xy``."""
-        return self._name or " ".join((type(self).__name__, *filter(None, self.about())))
+        if self._name is None:
+            self._name = " ".join((type(self).__name__, *filter(None, self.about())))
+        return self._name
 
     def about(self) -> tuple[str, ...]:
         """Return words that tell an objective from others of its kind."""

@@ -81,6 +81,10 @@ class Posture(Objective):
             terms.qpos[self._adr] - value, terms.qvel[self.dofs] - velocity, np.eye(self.dim), np.negative(acceleration)
         )
 
+    def error(self, terms: Kinematics, time: float) -> np.ndarray:
+        """Return the joint errors."""
+        return terms.qpos[self._adr] - self.reference.at(time).value
+
     def add_to(self, terms: Kinematics, time: float, cost: Any) -> None:
         """Add a diagonal cost; the pull of each joint is limited to its own speed."""
         pull = self.damping * self.max_speed

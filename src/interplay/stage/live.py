@@ -1,0 +1,171 @@
+"""A live act: a simulation that is stepped, shown, touched, and taken back to any moment of its past."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+
+from interplay.control.state import Solution, State
+from interplay.errors import InputError, InterplayError
+from interplay.motion.controls import Target, targets_text
+from interplay.scenarios.base import Scenario
+from interplay.simulation import Simulation
+from interplay.stage.frame import FrameMaker, Status, control_views
+from interplay.stage.messages import Opening
+from interplay.stage.tape import Mark, Tape
+
+
+class LiveAct:
+    """One performance of a scenario."""
+
+    def __init__(self, title: str, scenario: Scenario, sim: Simulation):
+        """Take the scenario and its simulation, ready to step."""
+        self.scenario, self.sim = scenario, sim
+        m = sim.scene.model
+        self._maker = FrameMaker(m)
+        self.opening = Opening(
+            scenario=title,
+            parameters=scenario.p.model_dump(mode="json"),
+            dt=sim.dt,
+            xml=sim.scene.xml,
+            assets=dict(sim.scene.assets),
+            models=self._maker.models,
+            phases=tuple(sim.machine.phases) if sim.machine else (),
+            controls=control_views(sim),
+            camera=scenario.view().model_dump(mode="json"),
+            recorded=False,
+            duration=None,
+        )
+        self._relaxed: dict[str, None] = {}
+        self._step_ms: list[float] = []
+        sim.observers.append(self._observe)
+        self._begin()
+
+    def _begin(self) -> None:
+        self.tape, self.log = Tape(), list[Target]()
+        self.ended = ""
+        self._past: float | None = None
+        self.sim.inputs.clear()
+        self._mark()
+
+    def _mark(self) -> None:
+        self.tape.mark(self.sim.time, Mark(self.sim.checkpoint(), list(self.sim.targets)))
+
+    def _observe(self, state: State, solution: Solution, seconds: float) -> None:
+        self._step_ms.append(1e3 * seconds)
+        self._relaxed.update(dict.fromkeys(f"{c.kind}: {c.name}" for c in solution.conflicts))
+
+    @property
+    def dt(self) -> float:
+        """Control step [s]."""
+        return self.sim.dt
+
+    @property
+    def live(self) -> bool:
+        """Whether the present is shown, not a moment of the past."""
+        return self._past is None
+
+    @property
+    def time(self) -> float:
+        """The moment that is shown [s]."""
+        return self.sim.time if self._past is None else self._past
+
+    @property
+    def span(self) -> tuple[float, float]:
+        """First and last moment that can be shown [s]."""
+        return self.tape.span[0], self.sim.time
+
+    def take_step_ms(self) -> np.ndarray:
+        """Return the milliseconds of the steps since the last time this was asked."""
+        out, self._step_ms = np.array(self._step_ms), []
+        return out
+
+    # -- time ----------------------------------------------------------------------------------------------------------
+
+    def step(self) -> None:
+        """Advance by one step; from a moment of the past, the performance goes on from there."""
+        self.resume()
+        if self.ended:
+            return
+        sim = self.sim
+        try:
+            sim.step()
+            _ = sim.terms  # a state that cannot be is noticed here
+        except InterplayError as error:
+            self.ended = str(error)
+        finally:
+            sim.inputs.clear()  # what came from the scenario's own targets
+        machine = sim.machine
+        if machine is not None and not self.ended:
+            self.ended = machine.failure or ("finished" if machine.done else "")
+        if not self.ended and self.tape.mark_due(sim.time):
+            self._mark()
+
+    def seek(self, time: float) -> None:
+        """Show the moment on the tape that is next to a time."""
+        end = self.span[1]
+        moment = self.tape.moment(time) if time < end else end
+        self._past = moment if moment < end - 0.5 * self.dt else None
+
+    def reset(self) -> None:
+        """Begin again, with the gains as they are now."""
+        gains, mark = dict(self.sim.adjustments), self.tape.last_mark(0.0)
+        self._restore(mark)
+        before = dict(self.sim.adjustments)
+        self._begin()
+        for (label, phase), wanted in gains.items():
+            if before.get((label, phase)) != wanted:
+                self.act(partial(Simulation.adjust, label=label, phase=phase, **wanted._asdict()))
+
+    def _restore(self, mark: Mark) -> None:
+        self.sim.restore(mark.checkpoint)
+        self.sim.targets = list(mark.targets)
+        self._relaxed, self._step_ms = {}, []
+
+    def resume(self) -> None:
+        """Take the simulation to the moment that is shown: from the last checkpoint before it, with the same input."""
+        if self._past is None:
+            return
+        sim, moment = self.sim, self._past
+        self._restore(self.tape.last_mark(moment))
+        self.tape.cut(moment)
+        self.log = [t for t in self.log if t.time < moment - 1e-9]
+        again = [t for t in self.log if t.time > sim.time - 1e-9]
+        sim.targets = sorted([*again, *sim.targets], key=lambda t: t.time)
+        self._past, self.ended = None, ""
+        while sim.time < moment - 0.5 * sim.dt and not self.ended:
+            self.step()
+        self._step_ms = []
+
+    # -- touch ---------------------------------------------------------------------------------------------------------
+
+    def act(self, deed: Callable[[Simulation], None]) -> None:
+        """Let the user do something to the simulation, and keep it as live input."""
+        if self._past is not None:
+            raise InputError("a moment of the past is shown: press play to go on from there, then touch")
+        if self.ended:
+            raise InputError("the scenario has ended: reset it, or go back to a moment before")
+        self.sim.inputs.clear()
+        deed(self.sim)
+        self.log += self.sim.inputs
+        self.sim.inputs.clear()
+
+    def targets(self) -> str:
+        """Return the live input so far as the text of a targets file."""
+        return targets_text(self.log)
+
+    # -- frames --------------------------------------------------------------------------------------------------------
+
+    def frame(self, status: Status) -> bytes:
+        """Return the frame of the moment that is shown, pickled; one of the present is kept on the tape."""
+        if self._past is not None:
+            return pickle.dumps(replace(self.tape.frame(self._past), **status._asdict()), pickle.HIGHEST_PROTOCOL)
+        frame = self._maker.live(self.sim, self._relaxed, status)
+        self._relaxed = {}
+        data = pickle.dumps(frame, pickle.HIGHEST_PROTOCOL)
+        self.tape.add(frame.time, data)
+        return data
