@@ -29,6 +29,11 @@ def test_controls_of_twins_are_the_same(name):
     first, second = (scenario(n)().simulation().controls for n in (name, f"{name}.yaml"))
     for key, control in first.items():
         twin = second[key]
-        assert (control.kind, control.unit, control.help, control.max_speed) == (twin.kind, twin.unit, twin.help, twin.max_speed)
+        assert (control.kind, control.unit, control.help, control.max_speed) == (
+            twin.kind,
+            twin.unit,
+            twin.help,
+            twin.max_speed,
+        )
         for attribute in ("value", "low", "high"):
             assert np.allclose(getattr(control, attribute), getattr(twin, attribute), atol=1e-12)

@@ -213,14 +213,14 @@ def filled(document: Document, values: Mapping[str, Any]) -> Document:
         return item
 
     data = fill(document.data, 1)
-    if isinstance(data, dict) and isinstance(data.get("parameters"), dict):
+    if isinstance(data, dict) and isinstance(data.get("parameters"), dict) and "scenario" not in data:
         given = data["parameters"]
         for name, value in given.items():
             if not isinstance(value, dict):  # the short form
                 given[name] = {"default": value}
                 lines[id(given[name])] = {"default": lines[id(given)][name]}
         for name in given:
-            if str(name) not in used and "scenario" not in data:
+            if str(name) not in used:
                 problems.append(Problem(lines[id(given)][name], f"the parameter {str(name)!r} is used by nobody", True))
     return document._replace(data=data, lines=lines, problems=problems)
 

@@ -343,7 +343,9 @@ class Walk(_Part):
 
 def _walker(name: str, given: Walker) -> ip.Walker:
     surfaces = given.surfaces or [ip.GROUND]
-    return ip.Walker(name, given.first, given.delay, surfaces if len(surfaces) > 1 else str(surfaces[0]), given.backward)
+    return ip.Walker(
+        name, given.first, given.delay, surfaces if len(surfaces) > 1 else str(surfaces[0]), given.backward
+    )
 
 
 if TYPE_CHECKING:
