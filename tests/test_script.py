@@ -1,14 +1,20 @@
 """Scenario files: what can be said, what is refused and how, what is written back."""
 
 import json
+import re
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 import yaml
+from typer.testing import CliRunner
 
 import interplay as ip
+from interplay.cli import app
 from interplay.io.recording import Recording
-from interplay.io.run import run
+from interplay.io.run import finished, run
 from interplay.objectives.base import Gains
 from interplay.scenarios import FILES, registry, scenario
 from interplay.script.check import check
@@ -16,6 +22,8 @@ from interplay.script.entries import FAMILIES
 from interplay.script.reader import DEEPEST, LARGEST, MOST_NODES, ScriptError
 from interplay.script.schema import json_schema
 from interplay.script.writer import edited
+
+ROOT = Path(__file__).parent.parent
 
 STAND = """\
 title: she stands and points
@@ -343,3 +351,39 @@ def test_shipped_files_have_no_problems_and_hide_no_built_in():
     for path in FILES.glob("*.yaml"):
         assert check(path) == []
         assert path.name not in registry()
+
+
+def test_the_guide_says_what_works(write):
+    blocks = re.findall(r"```yaml\n(.*?)```", (ROOT / "docs" / "scenario-files.md").read_text(), re.S)
+    assert check(write(blocks[0])) == []
+    guide = (ROOT / "docs" / "scenario-files.md").read_text().split("## Objectives")[1]
+    table = re.findall(r"^\| `(\w+)` \| `(\{.*?\})`", guide, re.M)
+    assert {kind for kind, _ in table} == set(FAMILIES["objective"])
+    assert all(kind in yaml.safe_load(example) for kind, example in table)
+
+
+def test_two_people_carry_a_table_through_a_doorway():
+    path = ROOT / "examples" / "carry_table.yaml"
+    assert check(path) == []
+    chosen = scenario(path)()
+    sim = chosen.simulation(0.02)
+    while not finished(sim, chosen):
+        sim.step()
+        assert sim.machine is not None
+        assert sim.machine.failure is None
+        assert not sim.solution.conflicts  # type: ignore[union-attr]
+    place = sim.terms.xpos[sim.scene.body("table")]
+    assert np.allclose(place, [0, 3.9, 0.72], atol=0.02)
+
+
+def test_the_command_line(write):
+    path = write(STAND.replace("alice/left_sole: ground", "alice/left_soul: ground"))
+    call = [sys.executable, "-m", "interplay", "check", str(path)]
+    done = subprocess.run(call, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 2
+    assert f"{path}:8: unknown surface 'alice/left_soul'; did you mean 'alice/left_sole'?" in done.stdout
+    assert "Traceback" not in done.stderr
+    call = CliRunner().invoke
+    assert call(app, ["check", str(write(STAND))]).exit_code == 0
+    assert json.loads(call(app, ["check", "--json-schema"]).output)["$defs"]["File"]
+    assert isinstance(call(app, ["check", str(path.with_name("no.yaml"))]).exception, ip.InputError)
