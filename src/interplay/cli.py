@@ -41,11 +41,12 @@ def parse_settings(settings: list[str]) -> dict[str, str]:
 @app.command("list")
 def list_scenarios() -> None:
     """Show what can be run, with the parameters and live controls of each."""
-    from interplay.scenarios import registry
+    from interplay.scenarios import FILES, registry, scenario
 
-    for name, scenario in registry().items():
+    shipped = {path.name: scenario(path) for path in sorted(FILES.glob("*.yaml"))}
+    for name, found in {**registry(), **shipped}.items():
         table = Table(
-            title=f"[bold]{name}[/bold]  {scenario.summary}",
+            title=f"[bold]{name}[/bold]  {found.summary}",
             title_justify="left",
             show_edge=False,
             pad_edge=False,
@@ -54,9 +55,9 @@ def list_scenarios() -> None:
         )
         for column in ("parameter", "default", "meaning"):
             table.add_column(column, style="dim" if column == "meaning" else None)
-        for key, field in scenario.Parameters.model_fields.items():
+        for key, field in found.Parameters.model_fields.items():
             table.add_row(f"  {key}", str(field.default), escape(field.description or ""))
-        for control in scenario().simulation().controls.values():
+        for control in found().simulation().controls.values():
             table.add_row(f"  [cyan]{control.name}[/cyan]", "live", f"{control.help} ({control.kind}, {control.unit})")
         console.print(table)
         console.print()
@@ -64,7 +65,7 @@ def list_scenarios() -> None:
 
 @app.command()
 def run(
-    name: Annotated[str, typer.Argument(help="Scenario; see [bold]interplay list[/bold].")],
+    name: Annotated[str, typer.Argument(help="Scenario, see [bold]interplay list[/bold], or a scenario file (.yaml).")],
     out: Annotated[Path, typer.Option(help="Folder for recording, scene.xml and report.json.")],
     seconds: Annotated[
         float | None, typer.Option(help="Simulate exactly so many seconds; otherwise until the scenario finishes.")
@@ -117,6 +118,88 @@ def run(
     if report["failure"]:
         errors.print(f"[red]failed:[/red] {escape(report['failure'])}", soft_wrap=True)
         raise typer.Exit(FAILED)
+
+
+@app.command()
+def play(
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="NAME|FILE.yaml|DIR",
+            help="Scenario (see [bold]interplay list[/bold]), scenario file, or folder of a run to play back.",
+        ),
+    ],
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port of the page; 0: a free one.")] = 8080,
+    host: Annotated[
+        str,
+        typer.Option(
+            help="Address to serve. Anything but 127.0.0.1 lets others on your network watch and take control."
+        ),
+    ] = "127.0.0.1",
+    no_open: Annotated[bool, typer.Option("--no-open", help="Do not open the browser.")] = False,
+    dt: Annotated[float | None, typer.Option(help="Control step [s]; by default the scenario's own.")] = None,
+    seed: Annotated[int, typer.Option(help="Seed of the random generator.")] = 0,
+    set_: Annotated[
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Parameter of the scenario; may be repeated.")
+    ] = None,
+    character: Annotated[
+        Path | None,
+        typer.Option(help="Sidecar (YAML) of an MJCF or URDF body that plays instead of the scenario's own."),
+    ] = None,
+) -> None:
+    """Open the stage in your browser: play, pause and scrub, drag targets, grab and push bodies, see forces and plots.
+
+    Several browsers may watch at once; one of them holds control. Ctrl-C closes the stage.
+    """
+    from interplay.stage.play import play as open_stage
+
+    with console.status(f"setting up {escape(name)}") as status:
+
+        def tell(line: str) -> None:
+            status.stop()
+            console.print(escape(line), style="yellow" if line.startswith("warning") else None, soft_wrap=True)
+
+        open_stage(
+            name,
+            host=host,
+            port=port,
+            browser=not no_open,
+            tell=tell,
+            parameters=parse_settings(set_ or []),
+            dt=dt,
+            seed=seed,
+            character=str(character) if character is not None else None,
+        )
+
+
+@app.command()
+def check(
+    file: Annotated[Path | None, typer.Argument(help="Scenario file (YAML).")] = None,
+    json_schema: Annotated[
+        bool, typer.Option("--json-schema", help="Print the JSON schema of scenario files, for editors.")
+    ] = False,
+) -> None:
+    """Report every problem of a scenario file with its line. Exit code 0: it can be run; 2: it cannot."""
+    import json
+
+    from interplay.script.check import check as problems_of
+    from interplay.script.schema import json_schema as schema
+
+    if json_schema:
+        print(json.dumps(schema(), indent=1, ensure_ascii=False))
+        return
+    if file is None:
+        raise InputError("check: expected a scenario file, or --json-schema")
+    problems = problems_of(file)
+    for problem in problems:
+        level = "[yellow]warning:[/yellow] " if problem.warning else ""
+        place = f"{file}:{problem.line}:"
+        console.print(f"{escape(place)} {level}{escape(problem.message)}", highlight=False, soft_wrap=True)
+    wrong = sum(not p.warning for p in problems)
+    if wrong:
+        errors.print(f"[red]{wrong} problem{'s' if wrong > 1 else ''}[/red]", highlight=False)
+        raise typer.Exit(BAD_INPUT)
+    console.print(f"[green]{escape(str(file))} can be run[/green]", highlight=False, soft_wrap=True)
 
 
 @app.command()

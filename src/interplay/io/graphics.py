@@ -68,6 +68,8 @@ def painter(model: mujoco.MjModel, width: int, height: int, shadows: bool = True
 
 
 def camera_of(recording: Recording) -> Camera:
-    """Return the camera that the recording's scenario declares."""
+    """Return the camera that the recording's scenario declares; older recordings leave that to the scenario's code."""
+    if "camera" in recording.header:
+        return Camera(**recording.header["camera"])
     known = registry().get(recording.header["scenario"])
     return known(recording.header["parameters"]).view() if known else Camera()

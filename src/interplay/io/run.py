@@ -41,7 +41,7 @@ def run(
     """Run a scenario, write ``recording``, ``scene.xml`` and ``report.json`` into a folder, and return the report.
 
     Args:
-        name: the scenario.
+        name: the scenario, or the path of a scenario file.
         out: the folder.
         seconds: simulate exactly so long; without it until the scenario finishes.
         dt: control step [s]; by default the scenario's own.
@@ -56,8 +56,11 @@ def run(
     before = Recording(out) if resume else None
     if before is not None:
         header = before.header
-        if header["scenario"] != name:
-            raise InputError(f"resume: {str(out)!r} holds {header['scenario']!r}, not {name!r}")
+        found = scenario(name)
+        if header["scenario"] != found.name:
+            raise InputError(f"resume: {str(out)!r} holds {header['scenario']!r}, not {found.name!r}")
+        if header.get("sources", []) != [*found.sources]:
+            raise InputError(f"resume: {found.name} (or what it is based on) has changed since {str(out)!r} was made")
         given = _all_parameters(name, parameters) if parameters else header["parameters"]
         if given != header["parameters"] or dt not in (None, header["dt"]):
             raise InputError(
@@ -85,7 +88,9 @@ def run(
     else:
         sim.scene.save(out / "scene.xml")
     head = {
-        "scenario": name,
+        "scenario": chosen.name,
+        "sources": chosen.sources,
+        "camera": chosen.view().model_dump(),
         "parameters": json.loads(chosen.p.model_dump_json()),
         "dt": sim.dt,
         "seed": seed,

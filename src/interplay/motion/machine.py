@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from interplay.constraints.contact import Contact
-from interplay.errors import InputError, number, unknown_name
+from interplay.errors import ContactError, InputError, number, unknown_name
 from interplay.objectives.base import FADE, Objective
 
 if TYPE_CHECKING:
@@ -39,6 +39,7 @@ class Phase:
         timeout: and it fails after this one; None: it never does.
         next: name of the next phase; by default the one listed after it.
         interactive: a phase for live control; a scenario is finished when it has held it.
+        origin: file and line it comes from, where there are such; errors name it.
     """
 
     name: str
@@ -53,6 +54,11 @@ class Phase:
     timeout: float | None = 20.0
     next: str | None = None
     interactive: bool = False
+    origin: str = ""
+
+    def __str__(self) -> str:
+        """Return its name as errors show it."""
+        return f"phase {self.name!r}" + (f" ({self.origin})" if self.origin else "")
 
 
 @dataclass(eq=False)
@@ -175,7 +181,7 @@ class Machine:
             and self.failure is None
             and not self.done
         ):
-            self.failure = f"phase {phase.name!r} did not end within {phase.timeout:g} s"
+            self.failure = f"{phase} did not end within {phase.timeout:g} s"
 
     def _over(self, sim: Simulation, phase: Phase) -> bool:
         elapsed = self.elapsed(sim.time)
@@ -199,10 +205,13 @@ class Machine:
     def _prepare(self, sim: Simulation, phase: Phase) -> list[Contact]:
         """Return the contacts a phase makes, not yet in force."""
         fade = phase.fade if self.entries else 0.0
-        return [
-            sim.contacts.prepare(pair[0], pair[1], **{"fade": fade, **(pair[2] if len(pair) > 2 else {})})
-            for pair in phase.make
-        ]
+        try:
+            return [
+                sim.contacts.prepare(pair[0], pair[1], **{"fade": fade, **(pair[2] if len(pair) > 2 else {})})
+                for pair in phase.make
+            ]
+        except ContactError as error:
+            raise ContactError(f"{phase}: {error}") from None
 
     def _following(self, name: str) -> str | None:
         if self.phases[name].next is not None:
@@ -232,9 +241,7 @@ class Machine:
         if phase.since is not None:
             found = self._begun[phase.since]
             if found is None:
-                raise InputError(
-                    f"phase {phase.name!r} refers to {phase.since!r}, which has not been entered before it"
-                )
+                raise InputError(f"{phase} refers to {phase.since!r}, which has not been entered before it")
             found.since_then[phase.name] = entry.time
             begun = (found,)
         if callable(phase.objectives):
@@ -248,10 +255,11 @@ class Machine:
     def _share_fades(self) -> None:
         """Tell each objective when the phases that own it take it up and let it go."""
         for objective in self.objectives:
-            owners = [e for e in self.entries if any(o is objective for o in e.objectives)]
-            objective.fades = tuple(
-                (-math.inf if e.first else e.time, self.phases[e.phase].fade, e.left, e.fade) for e in owners
-            )
+            objective.fades = ()
+        for e in self.entries:
+            fade = (-math.inf if e.first else e.time, self.phases[e.phase].fade, e.left, e.fade)
+            for objective in {id(o): o for o in e.objectives}.values():
+                objective.fades += (fade,)
 
     def checkpoint(self) -> dict[str, Any]:
         """Return what restores the machine."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
@@ -96,12 +96,20 @@ class _Clocked:
 
 @dataclass(frozen=True)
 class Walker:
-    """One who walks: a character, its first foot, when it begins [s], what it steps on."""
+    """One who walks: a character, its first foot, when it begins [s], what it steps on, whether it walks backward.
+
+    Two who face each other over what they carry walk together when one of them walks backward.
+    """
 
     model: str
     first: str = "left"
     delay: float = 0.0
     surfaces: str | Sequence[str] = GROUND
+    backward: bool = False
+
+    def gait(self, gait: Gait) -> Gait:
+        """Return its own gait, from that of all: backward, it goes the other way."""
+        return replace(gait, stride=-gait.stride, sideways=-gait.sideways) if self.backward else gait
 
 
 class _Step(NamedTuple):
@@ -239,6 +247,12 @@ class Walk:
                 parts.append(f"{what} {side} {k + 1}" if alone else f"{model} {what} {side} {k + 1}")
         return ", ".join(parts) or "begin"
 
+    def along(self, pose: np.ndarray, axes: str = "xy") -> Reference:
+        """Return the reference of a pose (7,) that goes along with the walk's way on x, y or both; for a walk that has begun."""
+        if not axes or any(a not in "xy" for a in axes):
+            raise InputError(f"along: expected x, y or xy, got {axes!r}")
+        return self.clock.of(_Along(self.way, pose, np.array(["xy".index(a) for a in axes])))
+
     # -- objectives ----------------------------------------------------------------------------------------------------
 
     def _objectives(self, start: float, end: float) -> Callable[[Simulation, Entry], Sequence[Objective]]:
@@ -278,7 +292,7 @@ class Walk:
         stand, steps, headings = standing(sim, walker.model), [], []
         feet = dict(stand)
         for end, times in zip(
-            footsteps(sim, walker.model, self.steps, self.gait, walker.first, walker.surfaces),
+            footsteps(sim, walker.model, self.steps, walker.gait(self.gait), walker.first, walker.surfaces),
             self.times(walker),
             strict=True,
         ):
@@ -375,6 +389,23 @@ class _Plan(NamedTuple):
 
     always: list[Objective]
     swings: list[tuple[_Step, list[Objective]]]
+
+
+class _Along:
+    """A pose that goes along with a way."""
+
+    full: ClassVar[bool] = True
+
+    def __init__(self, way: Track, pose: np.ndarray, axes: np.ndarray):
+        self._way, self._pose, self._axes = way, pose.copy(), axes
+        self._first = way.at(0.0).value[axes]
+
+    def at(self, time: float) -> Sample:
+        value, velocity, acceleration = self._pose.copy(), np.zeros(6), np.zeros(6)
+        way = (np.asarray(part)[self._axes] for part in self._way.at(time))
+        x, velocity[self._axes], acceleration[self._axes] = way
+        value[self._axes] += x - self._first
+        return Sample(value, velocity, acceleration)
 
 
 class _Turning:

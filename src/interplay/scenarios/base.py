@@ -64,6 +64,8 @@ class Scenario:
     table_pairs: ClassVar[int | None] = None
     """Collision pairs the table counts."""
     camera: ClassVar[Camera] = Camera()
+    sources: ClassVar[tuple[str, ...]] = ()
+    """Texts of the scenario file, and of those it is based on, that it was read from."""
 
     class Parameters(Parameters):
         """No parameters of its own."""

@@ -238,15 +238,7 @@ class King(base.Scenario):
     @staticmethod
     def _level(sim: ip.Simulation, walk: ip.Walk) -> Sequence[ip.Objective]:
         """Let the litter go along, level."""
-        start, begin = _litter(sim), walk.way.at(0.0).value[0]
-
-        class Along:
-            def at(self, time: float) -> ip.Sample:
-                value, velocity, acceleration = (np.asarray(part)[0] for part in walk.way.at(time))
-                x = np.array([1.0, 0, 0, 0, 0, 0])
-                return ip.Sample(start + (value - begin) * np.eye(7)[0], velocity * x, acceleration * x)
-
-        along = ip.Pose("litter", walk.clock.of(Along()), weight=30.0, stiffness=40.0, max_speed=np.inf)
+        along = ip.Pose("litter", walk.along(_litter(sim), "x"), weight=30.0, stiffness=40.0, max_speed=np.inf)
         return [along, *King._sit(5.0)]
 
     def _reach(self, sim: ip.Simulation, stance: ip.Entry, control: ip.Control) -> Sequence[ip.Objective]:

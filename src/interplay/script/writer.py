@@ -1,0 +1,63 @@
+"""Writes an edited scenario as YAML: a file's own text with its adjustments, or a short file based on a built-in one."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import yaml
+
+from interplay.objectives.base import Gains
+from interplay.scenarios.base import Scenario
+from interplay.script.reader import parse
+
+
+def edited(scenario: Scenario, adjustments: Mapping[str, Gains]) -> str:
+    """Return the text of a file that gives a scenario's objectives other gains, by their labels; a file keeps its comments.
+
+    Parameters that were given to a file become its defaults; those of a built-in scenario are written where they differ.
+    """
+    given = {label: gains for label, gains in adjustments.items() if gains != Gains()}
+    section = "adjust:\n" + "".join(f"  - {_line(label, gains)}\n" for label, gains in given.items()) if given else ""
+    if scenario.sources:
+        return _replaced(scenario.sources[0], section)
+    own, usual = scenario.p.model_dump(), type(scenario)().p.model_dump()
+    changed = {key: value for key, value in own.items() if value != usual[key]}
+    lines = [f"scenario: {scenario.name}\n"]
+    if changed:
+        lines.append(f"parameters: {_flow(changed)}\n")
+    return "".join([*lines, section])
+
+
+def _line(label: str, gains: Gains) -> str:
+    return _flow({"objective": label, **{k: v for k, v in gains._asdict().items() if v is not None}})
+
+
+def _flow(values: Mapping[str, Any]) -> str:
+    """Return a mapping on one line; JSON strings and numbers are YAML, too."""
+    return "{" + ", ".join(f"{key}: {json.dumps(value, ensure_ascii=False)}" for key, value in values.items()) + "}"
+
+
+def _replaced(text: str, section: str) -> str:
+    """Return a text with its section of adjustments replaced, or one added at its end."""
+    text = text if text.endswith("\n") else text + "\n"
+    found = parse(text, "").data
+    if not isinstance(found, dict) or "adjust" not in found:
+        return text + ("\n" + section if section else "")
+    begin, end = _extent(text, "adjust")
+    return text[:begin] + section + text[end:]
+
+
+def _extent(text: str, key: str) -> tuple[int, int]:
+    """Return where a section begins and ends: from its key to after its value, comments below it left out."""
+    root = yaml.compose(text, yaml.SafeLoader)
+    assert isinstance(root, yaml.MappingNode)
+    for name, value in root.value:
+        if name.value == key:
+            begin, end = name.start_mark.index, value.end_mark.index
+            kept = text[begin:end]
+            end = begin + len(re.sub(r"(\n[ \t]*(#[^\n]*)?)*$", "", kept))
+            return begin, min(len(text), text.find("\n", end) + 1 or len(text))
+    return len(text), len(text)
