@@ -68,7 +68,10 @@ def number(what: str, value: Any, low: float = -math.inf, high: float = math.inf
     unit = f" {unit}" if unit else ""
     if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
         raise InputError(f"{what}: expected a number{unit}, got {value!r}")
-    value = float(value)
+    try:
+        value = float(value)
+    except OverflowError:  # a whole number beyond all floats
+        value = math.inf
     if not math.isfinite(value):
         raise InputError(f"{what}: expected a finite number{unit}, got {value!r}")
     if not low <= value <= high:

@@ -19,7 +19,7 @@ from interplay.control.integrated import Demands, IntegratedController
 from interplay.control.state import Conflict, Memory, Solution, State
 from interplay.errors import InputError, InterplayError, number, pick, unknown_name, vector, whole
 from interplay.motion.controls import OF_PHASE, Control, Target, adjusted, hand
-from interplay.motion.hands import PUSH_SECONDS, Pull, Push, bounded_impulse, within_reach
+from interplay.motion.hands import PUSH_SECONDS, Pull, Push, bounded, strength, within_reach
 from interplay.motion.machine import Entry, Machine
 from interplay.objectives.base import Gains, Objective
 from interplay.qp import solvers
@@ -206,10 +206,13 @@ class Simulation:
     def pull(self, body: str, local: Sequence[float], goal: Sequence[float]) -> None:
         """Hold a body at a point [m] in its own frame, and pull that to a point of the world [m] until ``let_go``.
 
-        It is a critically damped spring of 1000 N/m that pulls with at most 400 N: see :class:`interplay.motion.hands.Pull`.
-        One body is held at a time.
+        It is a critically damped spring of 1000 N/m that pulls with at most 400 N, and a character no harder than she can
+        stand: see :mod:`interplay.motion.hands`. Objectives give way to it: they ask for their accelerations beside those
+        that its force causes by itself, as if by springs, where they would know of it and hold still. One body is held at a time.
         """
-        self.held = Pull(self.movable(body), within_reach("pull local", local), within_reach("pull goal", goal))
+        index = self.movable(body)
+        most, _ = strength(self.scene.model, index)
+        self.held = Pull(index, within_reach("pull local", local), within_reach("pull goal", goal), most)
         self._note(f"pull {body}", [*self.held.local, *self.held.goal])
 
     def let_go(self) -> None:
@@ -220,12 +223,13 @@ class Simulation:
     def impulse(self, body: str, local: Sequence[float], impulse: Sequence[float]) -> None:
         """Push a body with an impulse [N·s], world axes, at a point [m] in its own frame; it takes 0.1 s.
 
-        At most 50 N·s, nor more than changes the velocity of all that hangs together by 1.5 m/s: a larger one is made smaller.
+        Objectives give way to it, as to a pull. At most 50 N·s, and no more than a character can stand: a larger
+        one is made smaller.
         """
         index, point = self.movable(body), within_reach("push local", local)
-        given = bounded_impulse(self.scene.model, index, vector("push impulse", impulse, 3))
+        given = bounded(vector("push impulse", impulse, 3), strength(self.scene.model, index)[1])
         seconds = max(1, round(PUSH_SECONDS / self.dt)) * self.dt
-        self._pushes.append(Push(index, given / seconds, np.zeros(3), point, self.time + seconds))
+        self._pushes.append(Push(index, given / seconds, np.zeros(3), point, self.time + seconds, True))
         self._note(f"push {body}", [*point, *given])
 
     def push(
@@ -359,7 +363,7 @@ class Simulation:
 
     def checkpoint(self) -> dict[str, Any]:
         """Return what resumes this run, as plain numbers."""
-        s, m = self._state, self.scene.model
+        s, m, h = self._state, self.scene.model, self.held
         return {
             "time": s.time,
             "steps": self.steps,
@@ -368,8 +372,10 @@ class Simulation:
             "memory": s.memory.checkpoint(),
             "contacts": [c.checkpoint() for c in self.contacts],
             "controls": {k: c.checkpoint() for k, c in self.controls.items()},
-            "pushes": [[p.body, p.force.tolist(), p.torque.tolist(), p.local.tolist(), p.until] for p in self._pushes],
-            "held": self.held and [self.held.body, self.held.local.tolist(), self.held.goal.tolist()],
+            "pushes": [
+                [p.body, p.force.tolist(), p.torque.tolist(), p.local.tolist(), p.until, p.yields] for p in self._pushes
+            ],
+            "held": h and [h.body, h.local.tolist(), h.goal.tolist(), h.most],
             "adjustments": [[*key, list(gains)] for key, gains in self.adjustments.items()],
             "forces": {name: force.tolist() for name, force in self._contact_forces().items()},
             "machine": self.machine.checkpoint() if self.machine else None,
@@ -391,9 +397,9 @@ class Simulation:
         self._take_up_all()
         self.contacts.restore(data["contacts"])
         held = data.get("held")
-        self.held = held and Pull(held[0], np.array(held[1]), np.array(held[2]))
+        self.held = held and Pull(held[0], np.array(held[1]), np.array(held[2]), held[3])
         self.solution, self._touching = None, ()
-        self._pushes = [Push(b, np.array(f), np.array(t), np.array(x), until) for b, f, t, x, until in data["pushes"]]
+        self._pushes = [Push(b, np.array(f), np.array(t), np.array(x), *rest) for b, f, t, x, *rest in data["pushes"]]
         self._forces = {name: np.array(force) for name, force in data["forces"].items()}
         self.rng.bit_generator.state = data["rng"]
         self.steps = int(data["steps"])
@@ -408,7 +414,8 @@ class Simulation:
         begin = clock.perf_counter()
         self._follow()
         if self._pushes or self.held:
-            self._state = self._state.with_(applied=self._applied())
+            applied, yielded = self._applied()
+            self._state = self._state.with_(applied=applied, yielded=yielded)
         state = self._state
         solution = self.controller.solve(state)
         self.solution = solution
@@ -468,13 +475,14 @@ class Simulation:
     def _demands(self) -> Demands:
         return Demands(self.contacts.items, self.demands)
 
-    def _applied(self) -> np.ndarray:
-        """Return the generalized force of the pushes in force and of the user's hand."""
+    def _applied(self) -> tuple[np.ndarray, np.ndarray | None]:
+        """Return the generalized force of the pushes in force and of the user's hand, and the acceleration given way to."""
         self._pushes = [p for p in self._pushes if p.until > self.time + 1e-9]
         terms, total = self.terms, np.zeros(self.scene.model.nv)
+        hand = np.zeros_like(total)
         for push in (*self._pushes, *([self.held.push(terms, self.dt)] if self.held else ())):
-            push.generalized(terms, total)
-        return total
+            push.generalized(terms, hand if push.yields else total)
+        return total + hand, terms.mass_solved(hand[None])[0] if hand.any() else None
 
 
 def _forces(contacts: Sequence[Contact], wrenches: Sequence[np.ndarray] | np.ndarray) -> dict[str, np.ndarray]:

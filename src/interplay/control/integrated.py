@@ -157,6 +157,7 @@ class IntegratedController:
         limits = state.memory.limits.copy()
         self.limits.bounds(state.qpos, state.qvel, self.dt, limits, self._lower, self._upper)
         assembly = self._assembly_for(demands, rows)
+        assembly.cost.yielded = state.yielded
         qp = assembly.fill(terms, state.time, self.dt, state.applied, (self._lower, self._upper), rows)
         closest = self._pairs.closest(terms, self.dt, rows, demands.contacts)
         return qp, assembly, Memory(limits, active, self.perception.remember(state)), closest

@@ -67,13 +67,17 @@ class Memory(NamedTuple):
 
 @dataclass(frozen=True)
 class State:
-    """One moment: time [s], configuration (nq,), velocity (nv,), generalized forces of user pushes (nv,), memory."""
+    """One moment: time [s], configuration (nq,), velocity (nv,), generalized forces of user pushes (nv,), memory.
+
+    ``yielded`` (nv,) are accelerations that objectives let happen beside what they ask for: where the user's hand is given way.
+    """
 
     time: float
     qpos: np.ndarray
     qvel: np.ndarray
     applied: np.ndarray
     memory: Memory = field(repr=False)
+    yielded: np.ndarray | None = None
 
     def with_(self, **changes: Any) -> State:
         """Return a copy with some fields changed."""

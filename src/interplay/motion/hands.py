@@ -10,14 +10,23 @@ import numpy as np
 from interplay.errors import InputError, vector
 from interplay.scene.kinematics import Kinematics
 
-STIFFNESS, MOST_FORCE = 1000.0, 400.0
-"""Stiffness [N/m] of the spring by which a body is pulled, and the most it pulls with [N]: a firm hand."""
+STIFFNESS, MOST_FORCE, MOST_IMPULSE = 1000.0, 400.0, 50.0
+"""Stiffness [N/m] of the spring by which a body is pulled, the most it pulls with [N], the largest impulse [N·s]: a firm hand."""
 
 PUSH_SECONDS = 0.1
 """How long an impulse takes [s], to the nearest step."""
 
-MOST_IMPULSE, MOST_CHANGE = 50.0, 1.5
-"""The largest impulse [N·s], and the largest change of the whole tree's velocity [m/s] that one may make."""
+
+class Measure(NamedTuple):
+    """How hard a hand is at most: its pull as a part of the weight, its push as a change of velocity [m/s] of the whole."""
+
+    pull: float
+    push: float
+
+
+CHARACTER, THING = Measure(0.07, 0.2), Measure(1.5, 1.0)
+"""A character stands on her feet, 0.1 m before and behind her, and does not step: pulled at the chest by a tenth of her weight, or
+thrown faster than her capture point has room, she must fall. A thing can be lifted."""
 
 
 class Push(NamedTuple):
@@ -28,6 +37,8 @@ class Push(NamedTuple):
     torque: np.ndarray
     local: np.ndarray
     until: float
+    yields: bool = False
+    """Whether objectives give way to it."""
 
     def generalized(self, terms: Kinematics, out: np.ndarray) -> None:
         """Add its generalized force (nv,)."""
@@ -41,9 +52,11 @@ class Pull(NamedTuple):
     body: int
     local: np.ndarray
     goal: np.ndarray
+    most: float
+    """The largest force [N]."""
 
     def force(self, terms: Kinematics, dt: float) -> tuple[np.ndarray, np.ndarray]:
-        """Return where it holds (3,) [m], and its force (3,) [N]: k (goal − p) − 2√(km) ṗ, at most ``MOST_FORCE``.
+        """Return where it holds (3,) [m], and its force (3,) [N]: k (goal − p) − 2√(km) ṗ, either part at most ``most``.
 
         m is the body's inertia at that point where it is lightest, 1/max eig(J M⁻¹ Jᵀ): of the free tree, critically damped.
         The force is that of the beginning of a step, so what is too light for the step gets a softer spring, √(k/m) Δt ≤ ½.
@@ -54,18 +67,26 @@ class Pull(NamedTuple):
         rows[:, terms.chain(self.body)] = jacobian[:3]
         mass = 1.0 / float(np.linalg.eigvalsh(rows @ terms.mass_solved(rows).T)[-1])
         stiffness = min(STIFFNESS, mass * (0.5 / dt) ** 2)
-        force = stiffness * (self.goal - point) - 2.0 * np.sqrt(stiffness * mass) * velocity[:3]
-        size = float(np.linalg.norm(force))
-        return point, force * (MOST_FORCE / size) if size > MOST_FORCE else force
+        spring, damper = stiffness * (self.goal - point), 2.0 * np.sqrt(stiffness * mass) * velocity[:3]
+        return point, bounded(spring, self.most) - bounded(damper, self.most)
 
     def push(self, terms: Kinematics, dt: float) -> Push:
         """Return its force as a push."""
-        return Push(self.body, self.force(terms, dt)[1], np.zeros(3), self.local, np.inf)
+        return Push(self.body, self.force(terms, dt)[1], np.zeros(3), self.local, np.inf, True)
 
 
 def world_point(terms: Kinematics, body: int, local: np.ndarray) -> np.ndarray:
     """Return where a point fixed in a body is (3,) [m]."""
     return terms.xpos[body] + terms.xmat[body].reshape(3, 3) @ local
+
+
+def strength(m: mujoco.MjModel, body: int) -> tuple[float, float]:
+    """Return the most a hand pulls a body with [N], and the largest impulse it gives it [N·s]."""
+    tree = int(m.body_treeid[body])
+    joints = m.actuator_trnid[m.actuator_trntype == mujoco.mjtTrn.mjTRN_JOINT, 0]
+    measure = CHARACTER if (m.dof_treeid[m.jnt_dofadr[joints]] == tree).any() else THING
+    mass = float(m.body_mass[m.body_treeid == tree].sum())
+    return min(MOST_FORCE, measure.pull * 9.81 * mass), min(MOST_IMPULSE, measure.push * mass)
 
 
 def within_reach(what: str, point: Any) -> np.ndarray:
@@ -76,9 +97,8 @@ def within_reach(what: str, point: Any) -> np.ndarray:
     return given
 
 
-def bounded_impulse(m: mujoco.MjModel, body: int, impulse: np.ndarray) -> np.ndarray:
-    """Return an impulse [N·s], made smaller if it is larger than a hand's, or throws the body's tree."""
-    impulse = np.clip(impulse, -1e6, 1e6)
-    mass = float(m.body_subtreemass[m.body_rootid[body]])
-    size, most = float(np.linalg.norm(impulse)), min(MOST_IMPULSE, MOST_CHANGE * mass)
-    return impulse * (most / size) if size > most else impulse
+def bounded(vector: np.ndarray, most: float) -> np.ndarray:
+    """Return a vector, made shorter if it is longer than ``most``."""
+    size = float(np.abs(vector).max()) or 1.0  # the square of a huge number is infinite
+    length = size * float(np.linalg.norm(vector / size))
+    return vector * (most / length) if length > most else vector

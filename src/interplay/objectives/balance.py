@@ -33,6 +33,8 @@ class Balance(Com):
     inside the margin, and far above other objectives' outside.
     """
 
+    yields: bool = False
+
     def __init__(
         self,
         *models: str,

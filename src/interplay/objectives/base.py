@@ -56,6 +56,8 @@ class Objective:
     """Number of rows of the feature; set by ``bind``."""
     diagonal: ClassVar[bool] = False
     """Whether the feature selects single DOFs, so that its cost is diagonal (``Cost.add_diagonal``)."""
+    yields: bool = True
+    """Whether it gives way to the user's hand, as far as its stiffness allows, or holds against it."""
 
     def __init__(
         self,

@@ -21,6 +21,8 @@ class LineBalance(Objective):
     taken as H's row times the way from the rest posture, exact near it. (A pull on the posture instead would tip the body.)
     """
 
+    yields: bool = False
+
     def __init__(
         self, model: str, first: str, second: str, *, weight: float = 5000.0, pole: float = 2.5, name: str | None = None
     ):
