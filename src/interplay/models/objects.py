@@ -209,7 +209,7 @@ class Sword(Model):
 
 
 class Table(Model):
-    """A table that can be carried: patch ``top``, grips on the two short edges, patch ``bottom`` under each leg."""
+    """A table that can be carried: grips on the two short edges, patches ``top``, ``foot_0`` … under each leg, ``underside`` between them."""
 
     def __init__(self, size: Sequence[float] = (0.8, 1.2, 0.74), mass: float = 18.0):
         """Take length in x, width in y, height [m] and the mass [kg]."""
@@ -237,6 +237,7 @@ class Table(Model):
                 body, _BOX, [0.03, 0.03, leg], name=f"leg_{k}", rgba=WOOD, mass=0.1 * self.mass, pos=(*at, -0.02 - leg)
             )
             patch(body, f"foot_{k}", (*at, -0.02 - 2 * leg), (0, 0, -1), (0.03, 0.03))
+        patch(body, "underside", (0, 0, -0.02 - 2 * leg), (0, 0, -1), (hx - 0.02, hy - 0.02))
         for side, sign in (("left", 1), ("right", -1)):
             for end, sx in (("front", 1), ("rear", -1)):
                 grip(body, f"{end}_{side}_grip", (sx * 0.24, sign * hy, 0), (1, 0, 0), 0.06, 0.02)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
@@ -96,12 +96,20 @@ class _Clocked:
 
 @dataclass(frozen=True)
 class Walker:
-    """One who walks: a character, its first foot, when it begins [s], what it steps on."""
+    """One who walks: a character, its first foot, when it begins [s], what it steps on, whether it walks backward.
+
+    Two who face each other over what they carry walk together when one of them walks backward.
+    """
 
     model: str
     first: str = "left"
     delay: float = 0.0
     surfaces: str | Sequence[str] = GROUND
+    backward: bool = False
+
+    def gait(self, gait: Gait) -> Gait:
+        """Return its own gait, from that of all: backward, it goes the other way."""
+        return replace(gait, stride=-gait.stride, sideways=-gait.sideways) if self.backward else gait
 
 
 class _Step(NamedTuple):
@@ -284,7 +292,7 @@ class Walk:
         stand, steps, headings = standing(sim, walker.model), [], []
         feet = dict(stand)
         for end, times in zip(
-            footsteps(sim, walker.model, self.steps, self.gait, walker.first, walker.surfaces),
+            footsteps(sim, walker.model, self.steps, walker.gait(self.gait), walker.first, walker.surfaces),
             self.times(walker),
             strict=True,
         ):

@@ -24,6 +24,8 @@ _NAMED = ("models", "controls", "marks", "sets", "parameters", "late")
 """Sections whose entries have names."""
 _LISTS = ("pose", "contacts", "avoid", "may_touch", "background", "phases", "adjust", "objectives", "make", "until")
 """Lists whose items can be left out."""
+_NEEDED = ("models", "phases", "scenario")
+"""Sections that a file cannot be without."""
 _OPTIONS = ("at", "facing", "quat", "posture", "until", "next")
 """Keys that can be left out."""
 
@@ -38,10 +40,12 @@ def check(path: str | Path) -> list[Problem]:
     found, gone = set[Problem](), set[str]()
     for _ in range(_ROUNDS):
         problems = _look(document, path, try_it=not found)
-        wrong = [p for p in problems if not p.warning and p not in found and not _follows(p, gone)]
-        found |= {p for p in problems if p.warning and not found} | set(wrong)
-        smaller = _Without(wrong, document)
-        if not wrong or any(smaller.document.data.get(key) in ({}, []) for key in ("models", "phases")):
+        fresh = [p for p in problems if not p.warning and p not in found]
+        found |= {p for p in problems if p.warning and not found} | {p for p in fresh if not _follows(p, gone)}
+        if not fresh or not isinstance(document.data, dict):
+            break
+        smaller = _Without(fresh, document)
+        if any(smaller.document.data.get(key) in ({}, []) for key in ("models", "phases")):
             break
         gone |= smaller.names
         document = smaller.document._replace(known=frozenset(found), problems=[])
@@ -72,9 +76,9 @@ def _rehearse(chosen: ScriptScenario, sim: Simulation) -> list[Problem]:
     """Make the objectives of every phase once at the start: what is wrong with their numbers shows."""
     problems: list[Problem] = []
     labels = {objective.label for objective in sim.objectives}
-    for entry in chosen.file.phases:
+    for entries in (*chosen.file.sets.values(), *(entry.objectives for entry in chosen.file.phases)):
         try:
-            labels |= {objective.label for objective in chosen.rehearsed(entry)}
+            labels |= {objective.label for objective in chosen.rehearsed(entries)}
         except ScriptError as error:
             problems += error.problems
     if not problems and not any(isinstance(entry, Walk) for entry in chosen.file.phases):  # a walk has more of its own
@@ -98,11 +102,11 @@ class _Without:
     def __init__(self, problems: list[Problem], document: Document):
         self._before = document
         self._paths = {self._removable(p.path) for p in problems if p.path} - {()}
-        self._at = {p.line for p in problems if not p.path}
+        self._at = {p.line for p in problems if not p.path and not p.left_out}
         self.names: set[str] = set()
         self._dropped = 0
         self._lines: dict[int, dict[Any, int]] = {}
-        data = self._kept(document.data, ()) if isinstance(document.data, dict) else {}
+        data = self._kept(document.data, ())
         self.document = document._replace(data=data, lines=self._lines)
 
     def _kept(self, item: Any, path: tuple[Any, ...]) -> Any:
@@ -127,9 +131,9 @@ class _Without:
 
     def _removable(self, path: tuple[Any, ...]) -> tuple[Any, ...]:
         """Return the path to the smallest entry around another one that can be left out."""
-        while path and not _may_go(path[:-1], path[-1]):
+        while len(path) > 1 and not _may_go(path[:-1], path[-1]):
             path = path[:-1]
-        return path
+        return () if path[0] in _NEEDED and len(path) == 1 else path
 
     def _span(self, item: Any, line: int) -> set[int]:
         """Return the lines of an entry."""
@@ -146,7 +150,7 @@ def _may_go(path: tuple[Any, ...], key: Any) -> bool:
     if isinstance(key, int):  # an item of a list
         return path[-1] in _LISTS or (len(path) == 2 and path[0] == "sets")
     if len(path) == 0:
-        return key not in (*_NAMED, *_LISTS)
+        return key not in (*_NAMED, *_LISTS, *_NEEDED)
     return (len(path) == 1 and path[0] in _NAMED) or (len(path) == 3 and path[0] == "models") or key in _OPTIONS
 
 

@@ -149,7 +149,7 @@ class Entry(pydantic.BaseModel):
         for key in data:
             if key not in known:
                 line = document.lines.get(id(data), {}).get(key, 1)
-                document.problems.append(Problem(line, str(unknown_name("key", str(key), known))))
+                document.problems.append(Problem(line, str(unknown_name("key", str(key), known)), left_out=True))
         out = handler({str(key): value for key, value in data.items() if key in known})
         out._line = document.line_of(data)
         return out

@@ -213,14 +213,14 @@ def filled(document: Document, values: Mapping[str, Any]) -> Document:
         return item
 
     data = fill(document.data, 1)
-    if isinstance(data, dict) and isinstance(data.get("parameters"), dict):
+    if isinstance(data, dict) and isinstance(data.get("parameters"), dict) and "scenario" not in data:
         given = data["parameters"]
         for name, value in given.items():
             if not isinstance(value, dict):  # the short form
                 given[name] = {"default": value}
                 lines[id(given[name])] = {"default": lines[id(given)][name]}
         for name in given:
-            if str(name) not in used and "scenario" not in data:
+            if str(name) not in used:
                 problems.append(Problem(lines[id(given)][name], f"the parameter {str(name)!r} is used by nobody", True))
     return document._replace(data=data, lines=lines, problems=problems)
 
@@ -234,7 +234,7 @@ def validated(kind: type[pydantic.BaseModel], document: Document) -> Any:
         out = kind.model_validate(document.data, context={"document": document})
     except pydantic.ValidationError as error:
         problems += _readable(error, document)
-        out = None
+        raise ScriptError(document.name, [p for p in problems if not p.warning]) from None
     wrong = [p for p in problems if not p.warning and p not in document.known]
     if wrong:
         raise ScriptError(document.name, wrong)

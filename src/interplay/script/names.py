@@ -8,7 +8,7 @@ import interplay as ip
 from interplay.errors import unknown_name
 from interplay.script import entries as e
 from interplay.script.file import File
-from interplay.script.objectives import Use
+from interplay.script.objectives import Pose, Use
 from interplay.script.phases import Walk
 from interplay.script.reader import Document, Problem
 
@@ -62,6 +62,9 @@ def _phases(file: File) -> list[Problem]:
         if entry.name in seen:
             out.append(Problem(entry.line, f"there is a phase {entry.name!r} already"))
         seen.append(entry.name)
+        if not isinstance(entry, Walk):
+            lost = [x for x in entry.objectives if isinstance(x, Pose) and x.along is not None]
+            out += [Problem(x.line, "'along' is for the objectives of a walk") for x in lost]
         since = [x.since for x in e.walk(entry) if isinstance(x, Use) and x.since is not None]
         if since and isinstance(entry, Walk):
             out.append(Problem(entry.line, "'since' is for plain phases: a walk's objectives are made when it begins"))

@@ -300,6 +300,7 @@ class Walker(Entry):
     first: Annotated[str, Field(pattern="^(left|right)$")] = Field("left", description="first foot: left or right")
     delay: Seconds = Field(0.0, description="when it begins [s]")
     surfaces: Many[Surface] | None = Field(None, description="what it steps on, one or one for each step; ground")
+    backward: Flag = Field(False, description="whether it walks backward, facing who walks forward")
 
 
 def _form_of_walkers(data: Any) -> str:
@@ -342,7 +343,9 @@ class Walk(_Part):
 
 def _walker(name: str, given: Walker) -> ip.Walker:
     surfaces = given.surfaces or [ip.GROUND]
-    return ip.Walker(name, given.first, given.delay, surfaces if len(surfaces) > 1 else str(surfaces[0]))
+    return ip.Walker(
+        name, given.first, given.delay, surfaces if len(surfaces) > 1 else str(surfaces[0]), given.backward
+    )
 
 
 if TYPE_CHECKING:

@@ -28,6 +28,8 @@ class Problem(NamedTuple):
     warning: bool = False
     path: tuple[Any, ...] = ()
     """Keys and indices that lead to it, where they are known."""
+    left_out: bool = False
+    """Whether what is wrong has been left out, so that the rest can be looked at."""
 
 
 def in_order(problems: Iterable[Problem]) -> list[Problem]:
@@ -214,7 +216,7 @@ class _Composer:
         return value
 
     def _say(self, line: int, message: str) -> None:
-        self.problems.append(Problem(line, message))
+        self.problems.append(Problem(line, message, left_out=True))
 
 
 _FRAME = (yaml.StreamStartEvent, yaml.StreamEndEvent, yaml.DocumentStartEvent, yaml.DocumentEndEvent)

@@ -209,11 +209,11 @@ class ScriptScenario(Scenario):
         problems.raise_any()
         _adjust(sim, file.adjust, self.document.name)
 
-    def rehearsed(self, entry: Any) -> list[ip.Objective]:
-        """Return the objectives of a phase as they would be made at the start; a walk's own are left out."""
-        sim, m = self.play.sim, self.play.sim.scene.model
-        self.play.stance = ip.Entry(entry.name, 0.0, sim.state.qpos, np.zeros(m.nv), True)
-        return self.play.make([o for o in entry.objectives if getattr(o, "along", None) is None])
+    def rehearsed(self, entries: Sequence[Any]) -> list[ip.Objective]:
+        """Return objectives as a phase would make them at the start; what goes along with a walk is left out."""
+        sim = self.play.sim
+        self.play.stance = ip.Entry("", 0.0, sim.state.qpos, sim.state.qvel, True)
+        return self.play.make([entry for entry in entries if getattr(entry, "along", None) is None])
 
     def _machine(self, play: Play) -> ip.Machine:
         problems, parts = _Problems(self.document.name), []
