@@ -20,6 +20,7 @@ from interplay.stage.hands import box_edges, dragged
 from interplay.stage.messages import LetGo, ObjectiveView, Open, Play, Pull, PullView, Push, Seek, SetControl
 from interplay.stage.overlays import corners, hull, support_polygons
 from interplay.stage.panel import within
+from interplay.stage.play import play
 from interplay.stage.plots import History
 from interplay.stage.view import Cast, compile_scene, first_shot, furnish, parts, product, seen
 from stage_tools import Listening, Reader, opening_of, still, turns
@@ -213,12 +214,41 @@ def test_overlays_show_and_hide(stage, server):
     assert {f"/over/{n}" for n in expected} <= nodes
     arrow = server.scene.get_handle_by_name("/over/force_ground")
     np.testing.assert_allclose(arrow.points[0, 1] - arrow.points[0, 0], [0, 0, 0.32], atol=1e-6)
+    assert server.scene.get_handle_by_name("/over/newtons").text == "200 N"
     director.switch("forces", False)
     assert not arrow.visible
     link.said.append(replace(frame, pull=None))
     turns(director, lambda: director.frame.pull is None)
     assert not server.scene.get_handle_by_name("/over/pull").visible
     reader.close()
+
+
+def test_a_frame_is_few_messages(server):
+    opening, sim = opening_of("king")
+    director = Director(server, Listening(opening), ("king",))
+    director.turn()
+    director.audience.join(1)  # somebody watches
+    buffer = server._websock_server._broadcast_buffer
+    counts = []
+    for i in range(5):
+        qpos = sim.state.qpos.copy()
+        mujoco.mj_integratePos(sim.scene.model, qpos, np.full(sim.scene.model.nv, 0.01 * (i + 1)), 1.0)
+        contacts = {
+            "contacts": (("front/left_sole", "world"),),
+            "contact_pose": np.array([[0.01 * i, 0, 0, 1, 0, 0, 0.0]]),
+            "contact_size": np.array([[0.1, 0.05]]),
+            "contact_force": np.array([[0, 0, 400.0 + i]]),
+            "contact_normal": np.array([400.0 + i]),
+            "grounded": np.array([True]),
+        }
+        before = buffer.message_counter
+        com = np.full((len(opening.models), 3), 0.01 * i)
+        director.hear([still(sim, opening.models, time=float(i), qpos=qpos, com=com, **contacts)])
+        counts.append(buffer.message_counter - before)
+    assert len(director._cast.moving._geoms) > 100
+    assert max(counts[1:]) <= 50
+    server._client_connect_cb.clear()
+    server._client_disconnect_cb.clear()
 
 
 # -- control -----------------------------------------------------------------------------------------------------------
@@ -444,3 +474,26 @@ def test_places_that_cannot_be_served():
         front.open_server("no.such.host.invalid", 0)
     with pytest.raises(InputError, match="cannot listen"):
         front.open_server("127.0.0.1", 99999)
+
+
+# -- the command -------------------------------------------------------------------------------------------------------
+
+
+def test_play_opens_tells_and_closes():
+    said, left = [], iter(range(20))
+    play("stand", port=0, browser=False, tell=said.append, going=lambda: next(left, None) is not None)
+    assert len(said) == 1
+    assert "stand is on stage: http://127.0.0.1:" in said[0]
+
+
+def test_play_warns_when_others_can_come_in():
+    said, left = [], iter(range(2))
+    play("stand", host="0.0.0.0", port=0, browser=False, tell=said.append, going=lambda: next(left, None) is not None)
+    assert said[0].startswith("warning: anyone who reaches 0.0.0.0")
+
+
+def test_play_says_what_cannot_be_played(tmp_path):
+    with pytest.raises(InputError, match="did you mean 'king'"):
+        play("knig", browser=False)
+    with pytest.raises(InputError, match="steps"):
+        play("king", port=0, browser=False, parameters={"steps": "1000"})

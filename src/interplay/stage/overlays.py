@@ -96,7 +96,9 @@ class Overlays:
                 )
             )
 
-        self.pull = (arrows("pull", PULL, 1.2), dots("held", PULL, 0.018))
+        self._scene = scene
+        self._pull, self._held = arrows("pull", PULL, 1.2), dots("held", PULL, 0.018)
+        self._newtons: Any = None
         ground, inner = arrows("force_ground", GROUND), arrows("force_inner", INNER)
         patch, grasp = lines("patch", PATCH, 0.006), dots("grasp", PATCH, 0.02)
         centre, shadow, plumb = dots("com", MASS, 0.024), dots("com_ground", MASS, 0.016), lines("plumb", MASS, 0.003)
@@ -160,14 +162,24 @@ class Overlays:
         for name, overlay in self.all.items():
             if self.switched[name]:
                 overlay.draw(frame)
-        arrow, held = self.pull
-        if frame.pull is None:
-            arrow.hide()
-            held.hide()
+        self._draw_pull(frame)
+
+    def _draw_pull(self, frame: Frame) -> None:
+        """Draw the user's spring: where it holds, its force as an arrow with its size."""
+        pull = frame.pull
+        if pull is None:
+            self._pull.hide()
+            self._held.hide()
         else:
-            point = frame.pull.point
-            held.show(point[None])
-            arrow.show(long_enough(np.array([[point, point + PER_NEWTON * frame.pull.force]]), 0.072))
+            tip = pull.point + PER_NEWTON * pull.force
+            self._held.show(pull.point[None])
+            self._pull.show(long_enough(np.array([[pull.point, tip]]), 0.072))
+            text = f"{np.linalg.norm(pull.force):.0f} N"
+            if self._newtons is None:
+                self._newtons = self._scene.add_label("/over/newtons", text, position=tip, anchor="bottom-left")
+            self._newtons.text, self._newtons.position = text, tip
+        if self._newtons is not None and self._newtons.visible != (pull is not None):
+            self._newtons.visible = pull is not None
 
     def switch(self, name: str, on: bool) -> None:
         """Switch an overlay on or off."""

@@ -229,10 +229,10 @@ def furnish(server: viser.ViserServer, shadows: bool = True) -> None:
     gui.set_panel_label("Interplay")
     gui.main_panel.dock_right()
     gui.main_panel.set_width(320)
-    scene.configure_environment_map("studio", background=False, environment_intensity=0.4)
+    scene.configure_environment_map("studio", background=False, environment_intensity=0.32)
     scene.configure_default_lights(enabled=False)
-    scene.add_light_hemisphere("/light/sky", sky_color=(255, 255, 255), ground_color=(196, 190, 184), intensity=0.7)
-    scene.add_light_directional("/light/sun", intensity=1.5, position=(2.5, -1.5, 5.0), cast_shadow=shadows)
+    scene.add_light_hemisphere("/light/sky", sky_color=(255, 255, 255), ground_color=(196, 190, 184), intensity=0.55)
+    scene.add_light_directional("/light/sun", intensity=1.1, position=(2.5, -1.5, 5.0), cast_shadow=shadows)
 
 
 def lay_ground(scene: viser.SceneApi) -> None:
