@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 OUT ?= out
 
-.PHONY: help setup system demo test test-slow lint format types bench clean
+.PHONY: help setup system browser demo test test-slow lint format types bench clean
 
 help:
 	@echo "make demo       set up, run King, write recording, report, film strip and playback under $(OUT)/king"
@@ -15,9 +15,11 @@ help:
 
 setup: system $(VENV)/ready
 
-# OpenGL for pictures. Installed where we may; otherwise named, and everything else works.
+# OpenGL for pictures, a browser for the tests. Installed where we may; otherwise named, and everything else works.
 system:
 	@sh tools/system_packages.sh
+browser:
+	@sh tools/system_packages.sh --browser
 
 $(VENV)/ready: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || { echo "Interplay needs Python 3.10 or newer; this is $$($(PYTHON) --version). Try: make PYTHON=python3.11"; exit 1; }
@@ -42,7 +44,7 @@ format: $(VENV)/ready
 types: $(VENV)/ready
 	$(BIN)/pyright
 
-test: setup lint types
+test: browser setup lint types
 	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 test-slow: setup

@@ -2,6 +2,7 @@ from pathlib import Path
 
 import pytest
 
+from browser import chromium, open_tab  # noqa: F401 - fixtures
 from interplay.io.export import export
 from interplay.io.run import run
 

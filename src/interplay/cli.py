@@ -121,6 +121,58 @@ def run(
 
 
 @app.command()
+def play(
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="NAME|FILE.yaml|DIR",
+            help="Scenario (see [bold]interplay list[/bold]), scenario file, or folder of a run to play back.",
+        ),
+    ],
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port of the page; 0: a free one.")] = 8080,
+    host: Annotated[
+        str,
+        typer.Option(
+            help="Address to serve. Anything but 127.0.0.1 lets others on your network watch and take control."
+        ),
+    ] = "127.0.0.1",
+    no_open: Annotated[bool, typer.Option("--no-open", help="Do not open the browser.")] = False,
+    dt: Annotated[float | None, typer.Option(help="Control step [s]; by default the scenario's own.")] = None,
+    seed: Annotated[int, typer.Option(help="Seed of the random generator.")] = 0,
+    set_: Annotated[
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Parameter of the scenario; may be repeated.")
+    ] = None,
+    character: Annotated[
+        Path | None,
+        typer.Option(help="Sidecar (YAML) of an MJCF or URDF body that plays instead of the scenario's own."),
+    ] = None,
+) -> None:
+    """Open the stage in your browser: play, pause and scrub, drag targets, grab and push bodies, see forces and plots.
+
+    Several browsers may watch at once; one of them holds control. Ctrl-C closes the stage.
+    """
+    from interplay.stage.play import play as open_stage
+
+    with console.status(f"setting up {escape(name)}") as status:
+
+        def tell(line: str) -> None:
+            status.stop()
+            console.print(escape(line), style="yellow" if line.startswith("warning") else None, soft_wrap=True)
+
+        open_stage(
+            name,
+            host=host,
+            port=port,
+            browser=not no_open,
+            tell=tell,
+            parameters=parse_settings(set_ or []),
+            dt=dt,
+            seed=seed,
+            character=str(character) if character is not None else None,
+        )
+
+
+@app.command()
 def check(
     file: Annotated[Path | None, typer.Argument(help="Scenario file (YAML).")] = None,
     json_schema: Annotated[

@@ -1,96 +1,74 @@
-"""A recording as one HTML page that opens from disk, without server or network (viser's serializer)."""
+"""A recording as one HTML page that opens from disk, without server or network: viser's player, with our title and phases."""
 
 from __future__ import annotations
 
-import contextlib
-import io
+import html
+import json
+from itertools import groupby
 from pathlib import Path
 
-import mujoco
 import numpy as np
-import viser
 
 from interplay.io.graphics import camera_of
 from interplay.io.recording import Recording
-from interplay.models.base import VISUAL_GROUP
-from interplay.scene.kinematics import Kinematics
+from interplay.scenarios.base import Camera
+from interplay.stage.front import close_server, open_server
+from interplay.stage.view import Cast, first_shot, lay_ground
 
 
 def write_html(recording: Recording, out: Path, *, fps: float = 25.0) -> None:
     """Write a page that plays the recording at so many frames a second, seen as its scenario's camera sees it."""
-    m = recording.model
-    terms, motion = Kinematics(m), recording["qpos"]
-    with contextlib.redirect_stdout(io.StringIO()):
-        server = viser.ViserServer(host="127.0.0.1", port=0, verbose=False)
+    motion, dt = recording["qpos"], float(recording.header["dt"])
+    stride = max(1, round(1.0 / (fps * dt)))
+    picks = range(0, recording.steps, stride)
+    server = open_server("127.0.0.1", 0)
     try:
-        server.scene.set_up_direction("+z")
-        server.scene.add_grid("/ground", width=10, height=10, cell_size=0.5, section_size=1.0, plane="xy")
-        server.scene.configure_environment_map("city", background=False)
-        camera = camera_of(recording)
-        azimuth, elevation = np.radians([camera.azimuth, camera.elevation])
-        forward = np.array(
-            [np.cos(elevation) * np.cos(azimuth), np.cos(elevation) * np.sin(azimuth), np.sin(elevation)]
-        )
-        server.initial_camera.position = np.asarray(camera.lookat) - 1.25 * camera.distance * forward
-        server.initial_camera.look_at = np.asarray(camera.lookat)
-        server.initial_camera.up = (0.0, 0.0, 1.0)
-        shapes = [g for g in range(m.ngeom) if m.geom_group[g] == VISUAL_GROUP]
-        handles = {}
+        # The light is the player's own: it returns to that whenever time goes back, and would flash if ours were another.
+        lay_ground(server.scene)
+        cast = Cast(server.scene, recording.model)
+        shot = first_shot(_wide(camera_of(recording), cast, motion).model_dump(), cast)
+        first = server.initial_camera
+        first.position, first.look_at, first.up, first.fov = shot.position, shot.look_at, (0, 0, 1.0), shot.fov
+        cast.place(motion[0])
         serializer = server.get_scene_serializer()
-        for g in shapes:
-            vertices, faces = geom_mesh(m, g)
-            handles[g] = server.scene.add_mesh_simple(
-                f"/{m.geom(g).name}",
-                vertices,
-                faces,
-                color=np.asarray(m.geom_rgba[g, :3], float),
-                flat_shading=m.geom_type[g] == int(mujoco.mjtGeom.mjGEOM_BOX),
-            )
-        step = max(1, round(1.0 / (fps * recording.header["dt"])))
-        still = _fixed(m)
-        last: dict[int, np.ndarray] = {}
-        for t in range(0, recording.steps, step):
-            terms.place(motion[t])
-            for g in shapes:
-                if g in last and still[g]:
-                    continue
-                quat = np.empty(4)
-                mujoco.mju_mat2Quat(quat, terms.geom_xmat[g])
-                now = np.concatenate([terms.geom_xpos[g], quat])
-                if g not in last or np.abs(now - last[g]).max() > 1e-4:
-                    handles[g].position, handles[g].wxyz = tuple(now[:3]), tuple(now[3:])
-                    last[g] = now
-            serializer.insert_sleep(step * recording.header["dt"])
-        out.write_text(serializer.as_html())
+        for t in picks:
+            cast.place(motion[t])
+            serializer.insert_sleep(stride * dt)
+        page = serializer.as_html()
     finally:
-        with contextlib.redirect_stdout(io.StringIO()):
-            server.stop()
+        close_server(server)
+    title, duration = str(recording.header["scenario"]), len(picks) * stride * dt
+    out.write_text(captioned(page, title, _beginnings(recording), duration), encoding="utf-8")
 
 
-def _fixed(m: mujoco.MjModel) -> np.ndarray:
-    return m.body_treeid[m.geom_bodyid] < 0
+def _wide(camera: Camera, cast: Cast, motion: np.ndarray) -> Camera:
+    """Return a camera that stands still and sees the whole way of the body that the scenario's camera follows."""
+    if camera.follow is None:
+        return camera
+    body, way = cast.model.body(camera.follow).id, []
+    for qpos in motion[:: max(1, len(motion) // 50)]:
+        cast.place(qpos)
+        way.append(cast.data.xpos[body][:2].copy())
+    low, high = np.min(way, axis=0), np.max(way, axis=0)
+    x, y = np.array(camera.lookat[:2]) + (low + high) / 2
+    distance = camera.distance + float(np.linalg.norm(high - low)) / 2
+    return Camera.model_validate(
+        {**camera.model_dump(), "lookat": (x, y, camera.lookat[2]), "distance": distance, "follow": None}
+    )
 
 
-def geom_mesh(m: mujoco.MjModel, geom: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return vertices (n, 3) and triangles (k, 3) of a geom in its own frame."""
-    import trimesh
+def _beginnings(recording: Recording) -> list[tuple[float, str]]:
+    """Return when each phase began [s], counted from the recording's first step, and its name."""
+    time, phases, t = recording["time"], [], 0
+    for name, steps in groupby(recording.phases):
+        phases.append((float(time[t] - time[0]), name))
+        t += len(list(steps))
+    return phases
 
-    kind, size = int(m.geom_type[geom]), m.geom_size[geom]
-    G = mujoco.mjtGeom
-    if kind == int(G.mjGEOM_MESH):
-        mesh = int(m.geom_dataid[geom])
-        v, f = int(m.mesh_vertadr[mesh]), int(m.mesh_faceadr[mesh])
-        return m.mesh_vert[v : v + m.mesh_vertnum[mesh]].astype(np.float32), m.mesh_face[
-            f : f + m.mesh_facenum[mesh]
-        ].astype(np.uint32)
-    if kind == int(G.mjGEOM_BOX):
-        shape = trimesh.creation.box(extents=2 * size)
-    elif kind == int(G.mjGEOM_CAPSULE):
-        shape = trimesh.creation.capsule(height=2 * size[1], radius=size[0], count=(12, 12))
-        shape.apply_translation((0, 0, -shape.bounds.mean(axis=0)[2]))
-    elif kind == int(G.mjGEOM_CYLINDER):
-        shape = trimesh.creation.cylinder(radius=size[0], height=2 * size[1], sections=24)
-    else:
-        shape = trimesh.creation.icosphere(subdivisions=2)
-        shape.apply_scale([size[0]] * 3 if kind == int(G.mjGEOM_SPHERE) else size)
-    return np.asarray(shape.vertices, np.float32), np.asarray(shape.faces, np.uint32)
+
+def captioned(page: str, title: str, phases: list[tuple[float, str]], duration: float) -> str:
+    """Return a player's page with a title and its phases: when each begins, and its name; times in s."""
+    score = json.dumps({"title": title, "phases": phases, "duration": duration}).replace("<", "\\u003c")
+    extra = Path(__file__).with_name("captions.html").read_text(encoding="utf-8").replace("{{score}}", score)
+    head, end, tail = page.rpartition("</body>")
+    return head.replace("<title>Viser</title>", f"<title>{html.escape(title)}</title>", 1) + extra + end + tail

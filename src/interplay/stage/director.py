@@ -1,0 +1,317 @@
+"""The director joins performer and browsers: draws frames, hands on what the holder of control does.
+
+Everything happens in one thread: what browsers do arrives in viser's threads, is put in a queue, and done between two frames.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import queue
+import time
+from collections import deque
+from collections.abc import Callable, Iterable
+from typing import Any, Protocol
+
+import numpy as np
+import viser
+
+from interplay.stage.audience import Audience
+from interplay.stage.hands import Hands
+from interplay.stage.messages import (
+    Command,
+    Download,
+    Frame,
+    Notice,
+    Opening,
+    Play,
+    Seek,
+)
+from interplay.stage.overlays import Overlays
+from interplay.stage.panel import Panel
+from interplay.stage.plots import History
+from interplay.stage.view import Cast, compile_scene, first_shot
+
+PANEL_EVERY, PLOT_EVERY, CAMERA_EVERY = 0.2, 0.33, 0.1
+"""Seconds between two updates of panels, plots and following cameras."""
+REMEMBERED = 4.0
+"""How long the panel says what was relaxed [s]."""
+
+_WAITING = 2000  # actions that may wait in the queue; a browser that does more is not heard
+
+
+class Link(Protocol):
+    """The way to the performer."""
+
+    def receive(self, timeout: float) -> Iterable[Opening | Frame | Notice | Download]:
+        """Return what the performer has said, waiting at most so many seconds for it."""
+        ...
+
+    def send(self, command: Command) -> None:
+        """Ask something of it, without waiting."""
+
+
+class Director:
+    """Runs the stage of one server."""
+
+    def __init__(self, server: viser.ViserServer, link: Link, offers: tuple[str, ...]):
+        """Take an open server, the performer, and the scenarios that may be picked."""
+        self._server, self._link, self._offers = server, link, offers
+        self.audience = Audience()
+        self.overlays = Overlays(server.scene)
+        self.opening: Opening | None = None
+        self.frame: Frame | None = None
+        self.hands: Hands | None = None
+        self.looping = True
+        self._cast: Cast | None = None
+        self._history = History()
+        self._clients: dict[int, viser.ClientHandle] = {}
+        self._panels: dict[int, Panel] = {}
+        self._following: dict[int, np.ndarray] = {}
+        self._queue: queue.Queue[tuple[int | None, Callable[[], None]]] = queue.Queue(_WAITING)
+        self._relaxed: deque[tuple[float, str]] = deque(maxlen=3)
+        self._told: dict[str, float] = {}
+        self._due = {"panel": 0.0, "plot": 0.0, "camera": 0.0}
+        server.on_client_connect(lambda client: self._put(None, lambda: self._join(client)))
+        server.on_client_disconnect(lambda client: self._put(None, lambda: self._leave(client.client_id)))
+
+    # -- what browsers do ----------------------------------------------------------------------------------------------
+
+    def _put(self, client: int | None, action: Callable[[], None]) -> None:
+        with contextlib.suppress(queue.Full):
+            self._queue.put_nowait((client, action))
+
+    def post(self, client: int | None, action: Callable[[], None]) -> None:
+        """Queue what a browser does; it is done if the browser holds control then."""
+        if client is not None:
+            self._put(client, action)
+
+    def send(self, command: Command) -> None:
+        """Send a command to the performer."""
+        self._link.send(command)
+
+    def take(self, client: int) -> None:
+        """Give control to a browser."""
+        self._put(None, lambda: self._hand_over(lambda: self.audience.take(client)))
+
+    def switch(self, overlay: str, on: bool) -> None:
+        """Switch an overlay, for all browsers."""
+        if overlay in self.overlays.switched:
+            self.overlays.switch(overlay, on)
+            if self._cast is not None and overlay == "load" and not on:
+                self._cast.tint(None)
+            if self._cast is not None and overlay == "through":
+                self._cast.fade(on)
+            self._redraw()
+
+    def loop(self, on: bool) -> None:
+        """Begin a recording again when it has come to its end."""
+        self.looping = on
+
+    def follow(self, client: int, on: bool) -> None:
+        """Let one browser's camera go along with the scene."""
+
+        def act() -> None:
+            self._following.pop(client, None)
+            if on:
+                self._following[client] = self._subject()
+
+        self._put(None, act)
+
+    def let_go(self) -> None:
+        """Open the holder's hand."""
+        if self.hands is not None:
+            self.hands.let_go()
+
+    def push(self, strength: float, direction: np.ndarray | None) -> None:
+        """Push what the holder has clicked."""
+        if self.hands is not None and not self.hands.push(strength, direction):
+            self._tell(Notice("info", "Click a body first: it is pushed where you clicked it."))
+
+    async def _clicked(self, event: Any) -> None:
+        origin, direction = event.ray_origin, event.ray_direction
+        self.post(event.client_id, lambda: self.hands.click(origin, direction) if self.hands is not None else None)
+
+    # -- the loop ------------------------------------------------------------------------------------------------------
+
+    def run(self, going: Callable[[], bool]) -> None:
+        """Run while ``going()`` is true."""
+        while going():
+            self.turn()
+
+    def turn(self, wait: float = 0.02) -> None:
+        """Do what has come in from performer and browsers."""
+        self.hear(self._link.receive(wait))
+        for _ in range(self._queue.qsize()):
+            client, action = self._queue.get_nowait()
+            if client is None or self.audience.holds(client):
+                try:
+                    action()
+                except Exception as error:  # nothing that a browser does may end the stage
+                    self._tell(Notice("error", f"{type(error).__name__}: {error}"))
+
+    def hear(self, messages: Iterable[Opening | Frame | Notice | Download]) -> None:
+        """Show what the performer has said; of several frames the last."""
+        frame = None
+        for message in messages:
+            if isinstance(message, Frame):
+                frame = message
+                self._history.add(message)
+                self._relaxed.extend((time.monotonic(), f"{message.time:.2f} s: {what}") for what in message.relaxed)
+            elif isinstance(message, Opening):
+                frame = None
+                self._open(message)
+            elif isinstance(message, Notice):
+                self._tell(message)
+            else:
+                self._deliver(message)
+        if frame is not None:
+            self._show(frame)
+
+    def _open(self, opening: Opening) -> None:
+        with self._server.atomic():
+            if self._cast is not None:
+                self._cast.remove()
+            self.overlays.clear()
+            self.opening, self.frame = opening, None
+            self._cast = Cast(
+                self._server.scene, compile_scene(opening), self._clicked if not opening.recorded else None
+            )
+            self._cast.fade(self.overlays.switched["through"])
+        self._history.clear()
+        self._relaxed.clear()
+        self._server.gui.set_panel_label(f"Interplay · {opening.scenario}")
+        shot = first_shot(opening.camera, self._cast)
+        initial = self._server.initial_camera
+        initial.position, initial.look_at, initial.up, initial.fov = shot.position, shot.look_at, (0, 0, 1.0), shot.fov
+        for number, client in self._clients.items():
+            with contextlib.suppress(AssertionError, ValueError):  # a camera we have not heard of, or one in itself
+                client.camera.position = shot.position
+                client.camera.look_at = shot.look_at
+            if number in self._following:
+                self._following[number] = self._subject()
+        self._seat()
+
+    def _show(self, frame: Frame) -> None:
+        if self._cast is None or self.opening is None:
+            return
+        self.frame = frame
+        if not len(self.audience):
+            return
+        with self._server.atomic():
+            self._cast.place(frame.qpos)
+            if self.overlays.switched["load"]:
+                self._cast.tint(frame.body_load)
+            self.overlays.draw(frame)
+        if self.hands is not None:
+            self.hands.follow(frame)
+        if self._is_due("panel", PANEL_EVERY):
+            for number, panel in self._panels.items():
+                panel.follow(frame, self._note(number), self.hands is not None and self.hands.holding)
+        if self._is_due("plot", PLOT_EVERY):
+            for panel in self._panels.values():
+                panel.draw(self._history)
+        if self._is_due("camera", CAMERA_EVERY):
+            self._move_cameras()
+        if self.looping and self.opening.recorded and not frame.playing and frame.time >= frame.span[1] - 1e-6:
+            self.send(Seek(frame.span[0]))
+            self.send(Play())
+
+    def _redraw(self) -> None:
+        if self.frame is not None:
+            self._show(self.frame)
+
+    def _is_due(self, what: str, every: float) -> bool:
+        now = time.monotonic()
+        if now < self._due[what]:
+            return False
+        self._due[what] = now + every
+        return True
+
+    # -- browsers ------------------------------------------------------------------------------------------------------
+
+    def _join(self, client: viser.ClientHandle) -> None:
+        self._clients[client.client_id] = client
+        self._hand_over(lambda: self.audience.join(client.client_id), client.client_id)
+        self._redraw()
+
+    def _leave(self, number: int) -> None:
+        for kept in (self._clients, self._panels, self._following):
+            kept.pop(number, None)
+        self._hand_over(lambda: self.audience.leave(number))
+
+    def _hand_over(self, change: Callable[[], Any], newcomer: int | None = None) -> None:
+        """Let control change hands, and seat everyone it concerns anew."""
+        before = self.audience.holder
+        change()
+        after = self.audience.holder
+        self._seat({before, after, newcomer} if before != after else {newcomer})
+
+    def _seat(self, concerned: set[int | None] | None = None) -> None:
+        """Make the panels of some browsers (or all) anew, and the hands of the one who holds control."""
+        if self.opening is None or self._cast is None:
+            return
+        here = self._server.get_clients()  # one who has just left would be given things that nobody takes away
+        concerned = {n for n in (self._clients if concerned is None else concerned) if n is None or n in here}
+        holder = self.audience.holder
+        if holder in concerned or holder is None:
+            if self.hands is not None:
+                self.hands.remove()
+            client = self._clients.get(holder) if holder is not None else None
+            self.hands = Hands(client, self.opening, self._cast, self.post, self.send) if client is not None else None
+        for number in concerned:
+            client = self._clients.get(number) if number is not None else None
+            if number is None or client is None:
+                continue
+            if number in self._panels:
+                self._panels[number].remove()
+            self._panels[number] = Panel(
+                client,
+                self,
+                self.opening,
+                holds=self.audience.holds(number),
+                offers=self._offers,
+                overlays=self.overlays.all,
+                switched=self.overlays.switched,
+                following=number in self._following,
+            )
+        self._due["panel"] = 0.0
+
+    def _note(self, number: int) -> str:
+        if not self.audience.holds(number):
+            return "You watch; another browser holds control."
+        since = time.monotonic() - REMEMBERED
+        recent = [text for when, text in self._relaxed if when > since]
+        return f"relaxed at {recent[-1]}" if recent else ""
+
+    def _tell(self, notice: Notice) -> None:
+        now = time.monotonic()
+        if now - self._told.get(notice.text, -10.0) < 3.0:
+            return  # the same again
+        self._told = {text: when for text, when in self._told.items() if now - when < 3.0} | {notice.text: now}
+        colour = {"error": "red", "warning": "orange"}.get(notice.level, "blue")
+        for client in self._clients.values():
+            client.add_notification("", notice.text, auto_close_seconds=8.0, color=colour)  # type: ignore[arg-type]
+
+    def _deliver(self, download: Download) -> None:
+        client = self._clients.get(download.client)
+        if client is not None:
+            client.send_file_download(download.name, download.content, save_immediately=True)
+
+    def _subject(self) -> np.ndarray:
+        """Return the place that following cameras go along with."""
+        if self._cast is None or self.opening is None:
+            return np.zeros(3)
+        name = self.opening.camera.get("follow")
+        if name:
+            return self._cast.data.xpos[self._cast.model.body(name).id].copy()
+        return self.frame.com.mean(axis=0) if self.frame is not None and len(self.frame.com) else np.zeros(3)
+
+    def _move_cameras(self) -> None:
+        subject = self._subject() if self._following else np.zeros(3)
+        for number, last in self._following.items():
+            shift = (subject - last) * [1, 1, 0]
+            client = self._clients.get(number)
+            if client is not None and np.linalg.norm(shift) > 0.005:
+                with contextlib.suppress(AssertionError, ValueError):
+                    client.camera.position = np.asarray(client.camera.position) + shift
+                self._following[number] = subject

@@ -1,0 +1,239 @@
+"""The holder's hands: drag handles for live controls, and a grip on any body that was clicked.
+
+The handles belong to one browser (``client.scene``): the others do not have them, so they cannot act by them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+import viser
+
+from interplay.stage.messages import Command, ControlView, Frame, LetGo, Opening, Pull, Push, SetControl
+from interplay.stage.view import Cast, Hit
+
+REACH = 50.0
+"""How far from the origin a handle may be dragged [m]."""
+STRONGEST = 150.0
+"""Largest impulse of a push [N·s]."""
+
+_PATIENCE = 20  # frames to wait for the performer to take up a pull before the grip is thought lost
+_RESTED = 4  # frames after which a reference that has not moved rests
+
+
+class _Drag(NamedTuple):
+    phase: str
+    position: np.ndarray
+    wxyz: np.ndarray
+
+
+def dragged(event: Any) -> _Drag | None:
+    """Return where a handle is, or None where that is no place at all."""
+    position, wxyz = np.array(event.target.position, float), np.array(event.target.wxyz, float)
+    norm = np.linalg.norm(wxyz)
+    if not np.isfinite([*position, *wxyz]).all() or not 1e-6 < norm < 1e6:
+        return None
+    return _Drag(event.phase, np.clip(position, -REACH, REACH), wxyz / norm)
+
+
+class ControlHandle:
+    """A point or pose control that can be dragged; its bounds are shown meanwhile."""
+
+    def __init__(self, client: viser.ClientHandle, view: ControlView, size: float, on_drag: Callable[[Any], None]):
+        """Add the handle with its name to one browser's scene."""
+        self.view, self._client = view, client
+        self._held, self._rest, self._still = False, np.array(view.value, float), 0
+        pose = self._rest
+        node = view.name.replace("/", "_")  # a slash would make a tree of nodes
+        self._gizmo = client.scene.add_transform_controls(
+            f"/hands/{node}",
+            scale=size,
+            line_width=3.0,
+            depth_test=False,
+            disable_rotations=view.kind == "point",
+            position=pose[:3],
+            wxyz=pose[3:] if view.kind == "pose" else (1.0, 0, 0, 0),
+        )
+        self._label = client.scene.add_label(
+            f"/hands/{node}/label", view.name, position=(0, 0, 1.15 * size), anchor="bottom-center"
+        )
+        self._box: Any = None
+        self._gizmo.on_update(on_drag)
+
+    def drag(self, drag: _Drag) -> SetControl:
+        """Take in where the user holds the handle, and return what to ask of the control."""
+        begun = self._held
+        self._held = drag.phase != "end"
+        self._show_bounds(self._held)
+        if self._held and not begun:
+            self._still = 0
+        value = np.concatenate([drag.position, drag.wxyz]) if self.view.kind == "pose" else drag.position
+        value[:3] = np.clip(value[:3], self.view.low, self.view.high)
+        if not self._held:
+            self._put(value)
+        return SetControl(self.view.name, tuple(float(v) for v in value))
+
+    def follow(self, reference: np.ndarray, live: bool) -> None:
+        """Bring the handle back to its reference once that rests: it has been clamped, reset, or the past is shown."""
+        moved = np.abs(reference - self._rest).max() > 1e-4
+        self._rest, self._still = reference, 0 if moved else self._still + 1
+        if not self._held and (self._still >= _RESTED or not live):
+            self._put(reference)
+
+    def _put(self, value: np.ndarray) -> None:
+        if np.abs(np.asarray(self._gizmo.position) - value[:3]).max() > 1e-4:
+            self._gizmo.position = value[:3]
+        if self.view.kind == "pose" and 1 - abs(float(np.dot(self._gizmo.wxyz, value[3:]))) > 1e-6:
+            self._gizmo.wxyz = value[3:]
+
+    def _show_bounds(self, shown: bool) -> None:
+        low, high = self.view.low, self.view.high
+        if shown and self._box is None and np.isfinite([*low, *high]).all():
+            self._box = self._client.scene.add_line_segments(
+                "/bounds/" + self.view.name.replace("/", "_"), box_edges(low, high), (150, 160, 172), thickness=0.004
+            )
+        elif self._box is not None and self._box.visible != shown:
+            self._box.visible = shown
+
+    def remove(self) -> None:
+        """Take it away."""
+        for node in (self._label, self._gizmo, self._box):
+            if node is not None:
+                node.remove()
+
+
+def box_edges(low: np.ndarray, high: np.ndarray) -> np.ndarray:
+    """Return the twelve edges (12, 2, 3) of a box."""
+    ends = np.stack([low, high])
+    out = []
+    for axis in range(3):
+        for i in range(2):
+            for j in range(2):
+                at = np.empty(3)
+                at[(axis + 1) % 3], at[(axis + 2) % 3] = ends[i, (axis + 1) % 3], ends[j, (axis + 2) % 3]
+                a, b = at.copy(), at.copy()
+                a[axis], b[axis] = low[axis], high[axis]
+                out.append([a, b])
+    return np.array(out)
+
+
+class Hands:
+    """All handles of the browser that holds control."""
+
+    def __init__(
+        self,
+        client: viser.ClientHandle,
+        opening: Opening,
+        cast: Cast,
+        post: Callable[[int | None, Callable[[], None]], None],
+        send: Callable[[Command], None],
+    ):
+        """Add handles for the controls; ``post`` queues an action of a browser, ``send`` sends a command."""
+        self._client, self._cast, self._post, self._send = client, cast, post, send
+        self._size = float(np.clip(0.07 * float(opening.camera.get("distance", 4.0)), 0.12, 0.6))
+        self.hit: Hit | None = None
+        """The body that is held, or was clicked last."""
+        self.ray = np.array([1.0, 0.0, 0.0])
+        """Direction in which it was clicked."""
+        self._gizmo: Any = None
+        self._waited = 0
+        self.controls: dict[str, ControlHandle] = {}
+        if not opening.recorded:
+            for view in opening.controls:
+                if view.kind in ("point", "pose"):
+                    self.controls[view.name] = ControlHandle(client, view, self._size, self._dragger(view.name))
+
+    def _dragger(self, name: str) -> Callable[[Any], Any]:
+        async def on_drag(event: Any) -> None:  # async: viser keeps the order of these only
+            drag = dragged(event)
+            if drag is not None:
+                self._post(event.client_id, lambda: self._drag(name, drag))
+
+        return on_drag
+
+    def _drag(self, name: str, drag: _Drag) -> None:
+        if name in self.controls:
+            self._send(self.controls[name].drag(drag))
+
+    # -- grabbing ------------------------------------------------------------------------------------------------------
+
+    @property
+    def holding(self) -> bool:
+        """Whether a body is held."""
+        return self._gizmo is not None
+
+    def click(self, origin: Any, direction: Any) -> None:
+        """Grab the body that a ray meets; let go when it is the one held already."""
+        hit = self._cast.pick(origin, direction)
+        if hit is None:
+            return
+        same = self.holding and self.hit is not None and hit.body == self.hit.body
+        self.let_go()
+        if not same:
+            self.hit, self.ray = hit, np.asarray(direction, float) / np.linalg.norm(direction)
+            self._grab(hit)
+
+    def _grab(self, hit: Hit) -> None:
+        self._gizmo = gizmo = self._client.scene.add_transform_controls(
+            "/hands/pull",
+            scale=0.8 * self._size,
+            line_width=3.0,
+            depth_test=False,
+            disable_rotations=True,
+            position=hit.point,
+        )
+
+        async def on_drag(event: Any) -> None:
+            drag = dragged(event)
+            if drag is not None:
+                self._post(event.client_id, lambda: self._pull(gizmo, drag.position))
+
+        gizmo.on_update(on_drag)
+        self._pull(gizmo, hit.point)
+
+    def _pull(self, gizmo: Any, goal: np.ndarray) -> None:
+        if gizmo is self._gizmo and self.hit is not None:
+            self._waited = 0
+            self._send(Pull(self.hit.body, _triple(self.hit.local), _triple(goal)))
+
+    def let_go(self) -> None:
+        """Open the hand."""
+        if self._gizmo is not None:
+            self._gizmo.remove()
+            self._gizmo = None
+            self._send(LetGo())
+
+    def push(self, strength: float, direction: np.ndarray | None) -> bool:
+        """Push the clicked body at the clicked point, away from the camera by default; return whether there is one."""
+        if self.hit is None or not np.isfinite(strength):
+            return False
+        way = self.ray if direction is None else direction
+        impulse = min(max(strength, 0.0), STRONGEST) * way
+        self._send(Push(self.hit.body, _triple(self.hit.local), _triple(impulse)))
+        return True
+
+    # -- frames --------------------------------------------------------------------------------------------------------
+
+    def follow(self, frame: Frame) -> None:
+        """Keep handles where their references are, and open the hand when the performer has lost the grip."""
+        for name, handle in self.controls.items():
+            if name in frame.controls:
+                handle.follow(np.asarray(frame.controls[name], float), frame.live)
+        if self._gizmo is not None:
+            self._waited = 0 if frame.pull is not None else self._waited + 1
+            if self._waited > _PATIENCE:
+                self._gizmo.remove()
+                self._gizmo = None
+
+    def remove(self) -> None:
+        """Take all handles away."""
+        self.let_go()
+        for handle in self.controls.values():
+            handle.remove()
+        self.controls = {}
+
+
+def _triple(v: np.ndarray) -> tuple[float, float, float]:
+    return float(v[0]), float(v[1]), float(v[2])

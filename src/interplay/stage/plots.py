@@ -1,0 +1,135 @@
+"""Live plots of the last seconds: step time, contact forces, objective errors."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Any, NamedTuple
+
+import numpy as np
+import viser
+from viser import uplot
+
+from interplay.stage.messages import Frame
+
+SECONDS = 8.0
+"""How much of the past the plots show [s]."""
+LINES = 6
+"""Most curves in one plot."""
+
+_COLOURS = ("#2e5e8c", "#e27026", "#3c8c50", "#8e54b2", "#c03030", "#148296")
+
+
+class _Moment(NamedTuple):
+    time: float
+    step: float
+    forces: dict[str, float]
+    errors: dict[str, float]
+
+
+class History:
+    """What the plots show, kept from frame to frame; the same for all browsers."""
+
+    def __init__(self) -> None:
+        """Begin empty."""
+        self._frames: deque[_Moment] = deque()
+
+    def add(self, frame: Frame) -> None:
+        """Keep what a frame shows; going back in time forgets what came after."""
+        while self._frames and self._frames[-1].time >= frame.time - 1e-9:
+            self._frames.pop()
+        while self._frames and self._frames[0].time < frame.time - SECONDS:
+            self._frames.popleft()
+        step = float(np.max(frame.pace.step_ms)) if len(frame.pace.step_ms) else np.nan
+        normal = {f"{a} – {b}": float(n) for (a, b), n in zip(frame.contacts, frame.contact_normal, strict=True)}
+        weighty = sorted(frame.objectives, key=lambda o: -o.weight * o.level)[:LINES]
+        errors = {o.label: float(o.error) for o in weighty if o.level > 0.01}
+        self._frames.append(_Moment(frame.time, step, normal, errors))
+
+    def clear(self) -> None:
+        """Forget everything."""
+        self._frames.clear()
+
+    def times(self) -> np.ndarray:
+        """Return the times [s]."""
+        return np.array([moment.time for moment in self._frames])
+
+    def steps(self) -> np.ndarray:
+        """Return the slowest step of each frame [ms]."""
+        return np.array([moment.step for moment in self._frames])
+
+    def forces(self) -> dict[str, np.ndarray]:
+        """Return the normal forces of the contacts that carry most [N], NaN where there was none."""
+        return _curves([moment.forces for moment in self._frames])
+
+    def errors(self) -> dict[str, np.ndarray]:
+        """Return the errors of the objectives with most weight."""
+        return _curves([moment.errors for moment in self._frames])
+
+
+def _curves(values: list[dict[str, float]]) -> dict[str, np.ndarray]:
+    last = values[-1] if values else {}
+    names = sorted(sorted(last, key=lambda name: -last[name])[:LINES])
+    return {name: np.array([value.get(name, np.nan) for value in values]) for name in names}
+
+
+class Plots:
+    """The plots of one browser, in the container that is open when they are made."""
+
+    def __init__(self, gui: viser.GuiApi, dt: float):
+        """Add the plots, hidden until they are switched on."""
+        self._dt, self._on = dt, False
+        none = np.array([0.0, 1.0])
+
+        def plot(title: str, names: list[str]) -> Any:
+            return gui.add_uplot(
+                (none, *(none * np.nan for _ in names)),
+                _series(names),
+                title=title,
+                height=150,
+                visible=False,
+                scales={"x": uplot.Scale(time=False, auto=True), "y": uplot.Scale(auto=True)},
+                legend=uplot.Legend(show=True, live=False),
+                cursor=uplot.Cursor(show=False),
+            )
+
+        self._step = plot("step time [ms] against Δt", ["slowest step", "Δt"])
+        self._force = plot("contact normal forces [N]", ["–"])
+        self._error = plot("objective errors [m, rad]", ["–"])
+        self._names: dict[str, list[str]] = {}
+
+    @property
+    def on(self) -> bool:
+        """Whether they are shown; hidden plots cost nothing."""
+        return self._on
+
+    def switch(self, on: bool) -> None:
+        """Show or hide them."""
+        self._on = on
+        for plot in (self._step, self._force, self._error):
+            plot.visible = on
+
+    def draw(self, history: History) -> None:
+        """Draw the last seconds."""
+        times = history.times()
+        if not self._on or len(times) < 2:
+            return
+        self._step.data = (times, history.steps(), np.full(len(times), 1e3 * self._dt))
+        for kind, plot, curves in (("force", self._force, history.forces()), ("error", self._error, history.errors())):
+            if curves:
+                if list(curves) != self._names.get(kind):
+                    self._names[kind] = list(curves)
+                    plot.series = _series(list(curves))
+                plot.data = (times, *curves.values())
+
+
+def _series(names: list[str]) -> tuple[uplot.Series, ...]:
+    drawn = (
+        uplot.Series(label=short(name), stroke=_COLOURS[i % len(_COLOURS)], width=1.5, points={"show": False})
+        for i, name in enumerate(names)
+    )
+    return (uplot.Series(label="t [s]"), *drawn)
+
+
+def short(name: str, most: int = 30) -> str:
+    """Return a name that fits a legend."""
+    return name if len(name) <= most else name[: most - 1] + "…"

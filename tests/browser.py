@@ -1,0 +1,104 @@
+"""Debian's chromium, headless, for tests of pages: what it shows, what it asks of the network, what it complains about."""
+
+import fcntl
+import io
+import shutil
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+PATIENCE = 90.0  # s; software rendering on two busy cores shows a few frames a second
+_ARGUMENTS = [
+    "--no-sandbox",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    # Nothing leaves this machine, whatever a page asks for; what it asked for is in Tab.requests.
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
+]
+
+
+class Tab:
+    """A browser window of its own (own cookies, own cache) with a log of its requests and errors."""
+
+    def __init__(self, browser, shots: Path):
+        self._context = browser.new_context(viewport={"width": 1366, "height": 768})
+        self._context.set_default_timeout(1000 * PATIENCE)
+        self.page = self._context.new_page()
+        self.requests: list[str] = []
+        self.errors: list[str] = []
+        self._shots = shots
+        self._context.on("request", lambda request: self.requests.append(request.url))
+        self.page.on("websocket", lambda socket: self.requests.append(socket.url))
+        self.page.on("console", lambda m: self.errors.append(m.text) if m.type == "error" else None)
+        self.page.on("pageerror", lambda error: self.errors.append(str(error)))
+
+    def foreign(self) -> list[str]:
+        """Requests to anything but this machine's loopback, this disk and the page itself."""
+        own = ("file:", "data:", "blob:", "about:", "http://127.0.0.1:", "ws://127.0.0.1:")
+        return [url for url in self.requests if not url.startswith(own)]
+
+    def offline(self) -> None:
+        """Take the network away, loopback too."""
+        self._context.set_offline(True)
+
+    def shot(self, name: str = "", selector: str = "") -> np.ndarray:
+        """Return what is seen (h, w, 3), of the page or of an element; with a name also as a file beside the test's own."""
+        target = self.page.locator(selector).first if selector else self.page
+        image = Image.open(io.BytesIO(target.screenshot(animations="allow", timeout=1000 * PATIENCE))).convert("RGB")
+        if name:
+            image.save(self._shots / f"{name}.png")
+        return np.asarray(image).astype(int)
+
+    def until(self, true: Callable[[], object], what: str, seconds: float = PATIENCE):
+        """Wait until something is true and return it; a test that waits in vain says for what, and what the page complained of."""
+        end = time.monotonic() + seconds
+        while True:
+            answer = true()
+            if answer:
+                return answer
+            if time.monotonic() > end:
+                pytest.fail(f"waited {seconds:.0f} s in vain: {what}; the page's errors: {self.errors[-3:]}")
+            self.page.wait_for_timeout(100)  # lets the page's events in, as time.sleep would not
+
+    def close(self) -> None:
+        self._context.close()
+
+
+@pytest.fixture(scope="module")
+def chromium(tmp_path_factory):
+    """A browser for one file of tests. Files that use one take turns: two at once on two cores would only be late."""
+    executable = next(filter(None, map(shutil.which, NAMES)), None)
+    if executable is None:
+        pytest.skip(f"no browser ({', '.join(NAMES)}): install Debian's chromium to run this")
+    api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: make setup")
+    with open(tmp_path_factory.getbasetemp().parent / "browser.lock", "w") as turn:
+        fcntl.flock(turn, fcntl.LOCK_EX)
+        # Not for the whole session: while playwright is open its event loop counts as running in this thread.
+        with api.sync_playwright() as playwright:
+            browser = playwright.chromium.launch(executable_path=executable, args=_ARGUMENTS)
+            yield browser
+            browser.close()
+
+
+@pytest.fixture
+def open_tab(chromium, tmp_path):
+    """Open a window on an address: ``tab = open_tab(url)``; several at once are several users."""
+    tabs: list[Tab] = []
+
+    def go(url: str, online: bool = True) -> Tab:
+        tabs.append(Tab(chromium, tmp_path))
+        if not online:
+            tabs[-1].offline()
+        tabs[-1].page.goto(url)
+        return tabs[-1]
+
+    yield go
+    for tab in tabs:
+        tab.close()

@@ -1,0 +1,446 @@
+"""The browser view without a browser: what is drawn, who holds control, what is checked before a command is sent."""
+
+import math
+import urllib.error
+import urllib.request
+from dataclasses import replace
+from types import SimpleNamespace
+
+import mujoco
+import numpy as np
+import pytest
+from websockets.datastructures import Headers
+from websockets.exceptions import InvalidStatus
+
+from interplay.errors import InputError
+from interplay.stage import front
+from interplay.stage.audience import Audience
+from interplay.stage.director import Director
+from interplay.stage.hands import box_edges, dragged
+from interplay.stage.messages import LetGo, ObjectiveView, Open, Play, Pull, PullView, Push, Seek, SetControl
+from interplay.stage.overlays import corners, hull, support_polygons
+from interplay.stage.panel import within
+from interplay.stage.plots import History
+from interplay.stage.view import Cast, compile_scene, first_shot, furnish, parts, product, seen
+from stage_tools import Listening, Reader, opening_of, still, turns
+
+pytestmark = pytest.mark.filterwarnings("ignore:Queued a .* on a closed connection")
+
+
+@pytest.fixture(scope="module")
+def server():
+    opened = front.open_server("127.0.0.1", 0)
+    furnish(opened)
+    yield opened
+    front.close_server(opened)
+
+
+@pytest.fixture(scope="module")
+def box():
+    return opening_of("box")
+
+
+@pytest.fixture
+def stage(server, box):
+    """A director on a server with nobody there, the performer listening, the box scenario open."""
+    opening, sim = box
+    link = Listening(opening, still(sim, opening.models))
+    director = Director(server, link, ("box", "king"))
+    director.turn()
+    yield director, link, sim
+    server._client_connect_cb.clear()
+    server._client_disconnect_cb.clear()
+
+
+def seated(director, server, n=1):
+    readers = []
+    for _ in range(n):
+        readers.append(Reader(server.get_port()))
+        turns(director, lambda: len(director.audience) == len(readers))
+    return readers
+
+
+# -- drawing -----------------------------------------------------------------------------------------------------------
+
+
+def test_instances_are_where_mujoco_puts_the_geoms(server, box):
+    opening, sim = box
+    cast = Cast(server.scene, compile_scene(opening))
+    m, d = cast.model, mujoco.MjData(cast.model)
+    rng = np.random.default_rng(1)
+    q, v = sim.state.qpos.copy(), rng.normal(size=m.nv)
+    mujoco.mj_integratePos(m, q, v, 0.3)
+    d.qpos[:] = q
+    mujoco.mj_kinematics(m, d)
+    cast.place(q)
+    for company in (cast.moving, cast.fixed):
+        poses = company.poses(cast.data)
+        at = 0
+        for batch in company.batches:
+            for part in batch.parts:
+                R, quat = d.geom_xmat[part.geom].reshape(3, 3), np.empty(4)
+                mujoco.mju_mat2Quat(quat, d.geom_xmat[part.geom])
+                np.testing.assert_allclose(poses[at, :3], d.geom_xpos[part.geom] + part.shift * R[:, 2], atol=1e-9)
+                assert abs(np.dot(poses[at, 3:], quat)) == pytest.approx(1.0, abs=1e-9)
+                at += 1
+        assert at == len(poses)
+    drawn = {part.geom for company in (cast.moving, cast.fixed) for b in company.batches for part in b.parts}
+    assert drawn == set(seen(m).tolist())
+    cast.remove()
+
+
+def test_a_capsule_is_a_tube_with_two_balls():
+    m = mujoco.MjModel.from_xml_string(
+        "<mujoco><worldbody><geom type='capsule' size='.1 .3' group='2'/><geom type='box' size='1 2 3' group='2'/>"
+        "<geom type='ellipsoid' size='1 2 3' group='2'/></worldbody></mujoco>"
+    )
+    assert [(shape, part.shift, part.scale) for shape, part in parts(m, 0)] == [
+        ("tube", 0.0, pytest.approx((0.1, 0.1, 0.3))),
+        ("ball", pytest.approx(-0.3), pytest.approx((0.1, 0.1, 0.1))),
+        ("ball", pytest.approx(0.3), pytest.approx((0.1, 0.1, 0.1))),
+    ]
+    assert parts(m, 1)[0][1].scale == (1, 2, 3)
+    assert parts(m, 2)[0][0] == "ball"
+
+
+def test_only_what_moves_is_sent_again(server, box):
+    opening, sim = box
+    cast = Cast(server.scene, compile_scene(opening))
+    buffer = server._websock_server._broadcast_buffer
+    cast.place(sim.state.qpos)
+    before = buffer.message_counter
+    cast.place(sim.state.qpos)
+    assert buffer.message_counter == before
+    moved = sim.state.qpos.copy()
+    moved[cast.model.jnt_qposadr[cast.model.joint("box/free").id if "box/free" in _joints(cast.model) else -1]] += 0.01
+    cast.place(moved)
+    assert 1 <= buffer.message_counter - before <= len(cast.moving.batches)
+    cast.remove()
+
+
+def _joints(m):
+    return [m.joint(j).name for j in range(m.njnt)]
+
+
+def test_quaternion_products():
+    rng = np.random.default_rng(2)
+    a, b = rng.normal(size=(2, 5, 4))
+    for x, y, z in zip(a, b, product(a, b), strict=True):
+        out = np.empty(4)
+        mujoco.mju_mulQuat(out, x, y)
+        np.testing.assert_allclose(z, out, atol=1e-12)
+
+
+def test_a_ray_finds_the_body_and_the_point(server, box):
+    opening, sim = box
+    cast = Cast(server.scene, compile_scene(opening))
+    cast.place(sim.state.qpos)
+    chest = cast.data.xpos[cast.model.body("alice/chest").id]
+    hit = cast.pick(chest + [0, 3.0, 0.05], [0, -2.0, 0])
+    assert hit is not None
+    assert hit.body.startswith("alice/")
+    np.testing.assert_allclose(cast.to_world(hit.body, hit.local), hit.point, atol=1e-9)
+    assert 0 < hit.point[1] - chest[1] < 0.3
+    assert cast.pick([0, 0, 50.0], [0, 0, 1.0]) is None
+    assert cast.pick([math.nan, 0, 0], [0, 0, 1.0]) is None
+    assert cast.pick([0, 0, 0], [0, 0, 0.0]) is None
+    cast.remove()
+
+
+def test_the_first_camera_looks_where_the_scenario_says(server, box):
+    opening, _ = box
+    cast = Cast(server.scene, compile_scene(opening))
+    shot = first_shot({"lookat": (1, 2, 3), "distance": 4.0, "azimuth": 90, "elevation": 0, "follow": None}, cast)
+    np.testing.assert_allclose(shot.look_at, [1, 2, 3])
+    np.testing.assert_allclose(shot.position - shot.look_at, [0, -4.2, 0], atol=1e-9)
+    cast.remove()
+
+
+# -- overlays ----------------------------------------------------------------------------------------------------------
+
+
+def test_corners_and_support_polygon(box):
+    opening, sim = box
+    half = math.sqrt(0.5)
+    frame = still(
+        sim,
+        opening.models,
+        contacts=(("alice/left_sole", "world"), ("alice/right_sole", "world"), ("box/left", "alice/left_palm")),
+        contact_pose=np.array([[0, 0.1, 0, 1, 0, 0, 0], [0, -0.1, 0, half, 0, 0, half], [0, 0, 1, 1, 0, 0, 0.0]]),
+        contact_size=np.array([[0.12, 0.05], [0.12, 0.05], [0.1, 0.1]]),
+        grounded=np.array([True, True, False]),
+    )
+    around = corners(frame)
+    np.testing.assert_allclose(around[0, 0], [0.12, 0.15, 0], atol=1e-12)
+    np.testing.assert_allclose(around[1, 0], [-0.05, 0.02, 0], atol=1e-12)  # turned by 90° about z
+    edges = support_polygons(frame)
+    lows, highs = edges.reshape(-1, 3).min(axis=0), edges.reshape(-1, 3).max(axis=0)
+    np.testing.assert_allclose(lows[:2], [-0.12, -0.22], atol=1e-6)
+    np.testing.assert_allclose(highs[:2], [0.12, 0.15], atol=1e-6)
+
+
+def test_hull():
+    rng = np.random.default_rng(3)
+    points = np.vstack([rng.uniform(-1, 1, (40, 2)), [[-2, -2], [2, -2], [2, 2], [-2, 2]]])
+    assert {tuple(p) for p in hull(points)} == {(-2, -2), (2, -2), (2, 2), (-2, 2)}
+    assert len(hull(points[:1])) == 1
+
+
+def test_overlays_show_and_hide(stage, server):
+    director, link, sim = stage
+    reader = seated(director, server)[0]
+    frame = still(
+        sim,
+        director.opening.models,
+        contacts=(("alice/left_sole", "world"),),
+        contact_pose=np.array([[0, 0, 0, 1, 0, 0, 0.0]]),
+        contact_size=np.array([[0.1, 0.05]]),
+        contact_force=np.array([[0, 0, 400.0]]),
+        contact_normal=np.array([400.0]),
+        grounded=np.array([True]),
+        pairs=(("a", "b"),),
+        pair_points=np.ones((1, 2, 3)),
+        pair_distance=np.array([[0.05, 0.01]]),
+        objectives=(ObjectiveView("reach", 1, 1, 2, 1, 0.1, np.zeros(3), np.ones(3)),),
+        pull=PullView("alice/chest", np.zeros(3), np.ones(3), np.array([0, 0, 200.0])),
+    )
+    for name in director.overlays.all:
+        director.switch(name, True)
+    link.said.append(frame)
+    turns(director, lambda: director.frame is frame)
+    nodes = {n for n in server.scene._handle_from_node_name if n.startswith("/over/")}
+    expected = ["force_ground", "patch", "com", "support", "pair", "witness", "now", "goal", "error", "pull", "held"]
+    assert {f"/over/{n}" for n in expected} <= nodes
+    arrow = server.scene.get_handle_by_name("/over/force_ground")
+    np.testing.assert_allclose(arrow.points[0, 1] - arrow.points[0, 0], [0, 0, 0.32], atol=1e-6)
+    director.switch("forces", False)
+    assert not arrow.visible
+    link.said.append(replace(frame, pull=None))
+    turns(director, lambda: director.frame.pull is None)
+    assert not server.scene.get_handle_by_name("/over/pull").visible
+    reader.close()
+
+
+# -- control -----------------------------------------------------------------------------------------------------------
+
+
+def test_the_first_holds_control_and_the_next_inherits_it():
+    audience = Audience()
+    for client in (3, 5, 8):
+        audience.join(client)
+    assert audience.holder == 3
+    assert audience.take(8)
+    assert not audience.holds(3)
+    audience.leave(8)
+    assert audience.holder == 3
+    audience.leave(3)
+    assert audience.holder == 5
+    assert not audience.take(99)
+    audience.leave(5)
+    assert audience.holder is None
+    assert not audience.holds(None)
+
+
+def test_watchers_cannot_act(stage, server):
+    director, _link, _ = stage
+    first, second = seated(director, server, 2)
+    holder, watcher = list(director.audience)
+    acted = []
+    director.post(watcher, lambda: acted.append("watcher"))
+    director.post(holder, lambda: acted.append("holder"))
+    director.post(None, lambda: acted.append("nobody"))
+    director.turn()
+    assert acted == ["holder"]
+    director.take(watcher)
+    director.turn()
+    assert director.audience.holder == watcher
+    second.close()
+    turns(director, lambda: director.audience.holder == holder)
+    first.close()
+    turns(director, lambda: director.audience.holder is None)
+
+
+def test_a_panel_for_each_and_handles_for_the_holder(stage, server):
+    director, _link, _ = stage
+    readers = seated(director, server, 2)
+    holder, watcher = list(director.audience)
+    handles = {n: set(server.get_clients()[n].scene._handle_from_transform_controls_name) for n in (holder, watcher)}
+    assert len(handles[holder]) == 1  # the pose of the box
+    assert not handles[watcher]
+    labels = {
+        n: {h.label for h in server.get_clients()[n].gui._gui_input_handle_from_uuid.values()}
+        for n in (holder, watcher)
+    }
+    assert {"Scenario", "Time", "Speed", "Contact forces", "Weight"} <= labels[holder]
+    assert labels[watcher] == {"Take control", "Camera follows"}
+    for reader in readers:
+        reader.close()
+    turns(director, lambda: len(director.audience) == 0)
+
+
+def test_clicking_grabs_pulls_and_lets_go(stage, server):
+    director, link, _sim = stage
+    reader = seated(director, server)[0]
+    chest = director._cast.data.xpos[director._cast.model.body("alice/chest").id]
+    ray = (chest + [0, 3.0, 0.05], np.array([0, -1.0, 0]))
+    director.hands.click(*ray)
+    director.turn()
+    pull = link.heard[-1]
+    assert isinstance(pull, Pull)
+    assert pull.body.startswith("alice/")
+    assert director.hands.holding
+    director.push(20.0, None)
+    director.turn()
+    assert isinstance(link.heard[-1], Push)
+    np.testing.assert_allclose(link.heard[-1].impulse, [0, -20, 0])
+    director.push(1e9, np.array([0, 0, 1.0]))
+    director.turn()
+    np.testing.assert_allclose(link.heard[-1].impulse, [0, 0, 150])
+    director.hands.click(*ray)
+    director.turn()
+    assert isinstance(link.heard[-1], LetGo)
+    assert not director.hands.holding
+    reader.close()
+    turns(director, lambda: len(director.audience) == 0)
+
+
+def test_a_handle_comes_back_clamped(stage, server):
+    director, link, sim = stage
+    reader = seated(director, server)[0]
+    (name, handle), *_ = director.hands.controls.items()
+    event = SimpleNamespace(phase="end", target=SimpleNamespace(position=(40.0, 0, 0), wxyz=(2.0, 0, 0, 0)))
+    director._put(None, lambda: director.hands._drag(name, dragged(event)))
+    director.turn()
+    sent = link.heard[-1]
+    assert isinstance(sent, SetControl)
+    assert sent.value[0] == pytest.approx(float(handle.view.high[0]))
+    np.testing.assert_allclose(handle._gizmo.position[0], handle.view.high[0], atol=1e-6)
+    for i in range(6):  # the reference rests elsewhere: the performer has not taken it
+        link.said.append(still(sim, director.opening.models, time=float(i)))
+        director.turn()
+    np.testing.assert_allclose(handle._gizmo.position, sim.controls[name].value[:3], atol=1e-6)
+    reader.close()
+    turns(director, lambda: len(director.audience) == 0)
+
+
+@pytest.mark.parametrize("bad", [math.nan, math.inf, "x", None, [1]])
+def test_numbers_are_checked(bad):
+    assert within(bad, 0.0, 1.0) is None
+    assert within(7, 0.0, 1.0) == 1.0
+    assert within("0.5", 0.0, 1.0) == 0.5
+    position = (bad, 0.0, 0.0) if isinstance(bad, float) else (math.nan, 0, 0)
+    event = SimpleNamespace(phase="update", target=SimpleNamespace(position=position, wxyz=(1, 0, 0, 0)))
+    assert dragged(event) is None
+    event = SimpleNamespace(phase="update", target=SimpleNamespace(position=(1e5, 0, 0), wxyz=(0, 0, 0, 0)))
+    assert dragged(event) is None
+
+
+def test_only_offered_scenarios_can_be_opened(stage, server):
+    director, link, _ = stage
+    reader = seated(director, server)[0]
+    panel = director._panels[director.audience.holder]
+    client = server.get_clients()[director.audience.holder]
+    for value in ("../../etc/passwd", "king"):
+        message = {"type": "GuiUpdateMessage", "uuid": panel._pick._impl.uuid, "updates": {"value": value}}
+        reader.say(message)
+        turns(director, lambda value=value: panel._pick.value == value)
+    turns(director, lambda: bool(link.heard))
+    assert [c for c in link.heard if isinstance(c, Open)] == [Open("king")]
+    assert client is not None
+    reader.close()
+    turns(director, lambda: len(director.audience) == 0)
+
+
+def test_a_recording_is_not_touched(server, box):
+    opening, sim = box
+    link = Listening(replace(opening, recorded=True, duration=1.0), still(sim, opening.models, playing=False, time=1.0))
+    director = Director(server, link, ("box",))
+    director.turn()
+    reader = seated(director, server)[0]
+    gui = server.get_clients()[director.audience.holder].gui
+    labels = {h.label for h in gui._gui_input_handle_from_uuid.values()}
+    assert {"Time", "Speed", "Loop"} <= labels
+    assert not labels & {"Push", "Let go", "Weight", "Save scenario"}
+    assert not director.hands.controls
+    link.said.append(still(sim, opening.models, playing=False, time=1.0, span=(0.0, 1.0)))
+    turns(director, lambda: Play() in link.heard)
+    assert Seek(0.0) in link.heard  # it begins again
+    reader.close()
+    turns(director, lambda: len(director.audience) == 0)
+    server._client_connect_cb.clear()
+    server._client_disconnect_cb.clear()
+
+
+def test_bounds_are_a_box():
+    edges = box_edges(np.zeros(3), np.array([1.0, 2, 3]))
+    assert edges.shape == (12, 2, 3)
+    assert sorted(np.abs(edges[:, 1] - edges[:, 0]).sum(axis=1).tolist()) == [1.0] * 4 + [2.0] * 4 + [3.0] * 4
+
+
+def test_history_forgets_what_was_taken_back(box):
+    opening, sim = box
+    history = History()
+    for t in (0.0, 0.1, 0.2, 0.3, 0.15, 9.0):
+        history.add(still(sim, opening.models, time=t, contacts=(("a", "b"),), contact_normal=np.array([t])))
+        if t == 0.15:
+            np.testing.assert_allclose(history.times(), [0, 0.1, 0.15])
+            np.testing.assert_allclose(history.forces()["a – b"], [0, 0.1, 0.15])
+    np.testing.assert_allclose(history.times(), [9.0])
+
+
+# -- the door ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("host", "origin", "served", "ours"),
+    [
+        ("127.0.0.1:8080", None, "127.0.0.1", True),
+        ("127.0.0.1:8080", "http://127.0.0.1:8080", "127.0.0.1", True),
+        ("localhost:9000", "http://localhost:9000", "127.0.0.1", True),
+        ("[::1]:8080", "http://[::1]:8080", "127.0.0.1", True),
+        ("127.0.0.1:8080", "http://evil.example", "127.0.0.1", False),
+        ("127.0.0.1:8080", "http://127.0.0.1:9999", "127.0.0.1", False),
+        ("127.0.0.1:8080", "null", "127.0.0.1", False),
+        ("evil.example:8080", None, "127.0.0.1", False),
+        ("evil.example:8080", "http://evil.example:8080", "127.0.0.1", False),
+        ("192.168.1.5:8080", None, "127.0.0.1", False),
+        ("192.168.1.5:8080", "http://192.168.1.5:8080", "0.0.0.0", True),
+        ("evil.example:8080", "http://evil.example:8080", "0.0.0.0", False),
+        ("stage.lan:8080", "http://stage.lan:8080", "stage.lan", True),
+        ("[bad", None, "127.0.0.1", False),
+        ("", None, "127.0.0.1", False),
+    ],
+)
+def test_who_is_admitted(host, origin, served, ours):
+    headers = Headers([("Host", host)] + ([("Origin", origin)] if origin else []))
+    assert front.admitted(headers, served) is ours
+
+
+def test_strangers_are_refused(server):
+    port = server.get_port()
+    for headers in ({"Origin": "http://evil.example"}, {"Host": "evil.example"}):
+        with pytest.raises(urllib.error.HTTPError) as refused:
+            urllib.request.urlopen(urllib.request.Request(f"http://127.0.0.1:{port}/", headers=headers))
+        assert refused.value.code == 403
+    with pytest.raises(InvalidStatus) as refused:
+        Reader(port, origin="http://evil.example")
+    assert refused.value.response.status_code == 403
+    Reader(port, origin=f"http://127.0.0.1:{port}").close()
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/") as page:
+        assert page.status == 200
+        assert page.headers["X-Frame-Options"] == "DENY"
+    with pytest.raises(urllib.error.HTTPError):
+        urllib.request.urlopen(f"http://127.0.0.1:{port}/..%2f..%2f..%2fetc/passwd")
+
+
+def test_a_guard_that_does_not_stand_is_noticed(monkeypatch):
+    monkeypatch.setattr(front, "admitted", lambda headers, host: True)
+    with pytest.raises(front.FrontError, match="foreign page"):
+        front.open_server("127.0.0.1", 0)
+
+
+def test_places_that_cannot_be_served():
+    with pytest.raises(InputError, match="cannot listen"):
+        front.open_server("no.such.host.invalid", 0)
+    with pytest.raises(InputError, match="cannot listen"):
+        front.open_server("127.0.0.1", 99999)
