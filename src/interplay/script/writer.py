@@ -15,9 +15,9 @@ from interplay.script.reader import parse
 
 
 def edited(scenario: Scenario, adjustments: Mapping[str, Gains]) -> str:
-    """Return the text of a file that gives a scenario's objectives other gains, by their labels; a file keeps its comments.
+    """Return the text of a file that gives a scenario's objectives other gains, by their labels.
 
-    Parameters that were given to a file become its defaults; those of a built-in scenario are written where they differ.
+    A file keeps its text and comments, all but ``adjust``; of a built-in scenario the parameters that differ are written.
     """
     given = {label: gains for label, gains in adjustments.items() if gains != Gains()}
     section = "adjust:\n" + "".join(f"  - {_line(label, gains)}\n" for label, gains in given.items()) if given else ""
