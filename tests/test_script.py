@@ -22,6 +22,8 @@ from interplay.script.entries import FAMILIES
 from interplay.script.reader import DEEPEST, LARGEST, MOST_NODES, ScriptError
 from interplay.script.schema import json_schema
 from interplay.script.writer import edited
+from interplay.stage import messages
+from interplay.stage.performer import Performer, playbill
 
 ROOT = Path(__file__).parent.parent
 
@@ -300,7 +302,7 @@ def test_a_file_changes_a_built_in_scenario(write):
 
 
 def test_edited_gains_are_written_and_read_back(write):
-    gains = {"Posture alice": Gains(weight=0.7, stiffness=30.0), "Com alice": Gains()}
+    gains = {("Posture alice", None): Gains(weight=0.7, stiffness=30.0), ("Com alice", None): Gains()}
     chosen = scenario("stand")({"height": 1.6})
     text = edited(chosen, gains)
     assert text == (
@@ -313,10 +315,10 @@ def test_edited_gains_are_written_and_read_back(write):
     path = write(own.replace("adjust:", "# mine\nadjust:") + "# the end\n")
     found = {o.label: o for o in scenario(path)().simulation().objectives}["Posture alice"]
     assert (found.weight, found.stiffness) == (0.7, 30.0)
-    last = edited(scenario(path)(), {"Posture alice": Gains(weight=0.1)})
+    last = edited(scenario(path)(), {("Posture alice", "wait"): Gains(weight=0.1)})
     assert last.count("adjust:") == 1
     assert "# over her feet" in last
-    assert last.endswith('# mine\nadjust:\n  - {objective: "Posture alice", weight: 0.1}\n# the end\n')
+    assert last.endswith('# mine\nadjust:\n  - {objective: "Posture alice", phase: "wait", weight: 0.1}\n# the end\n')
     assert scenario(write(last))
 
 
@@ -387,3 +389,17 @@ def test_the_command_line(write):
     assert call(app, ["check", str(write(STAND))]).exit_code == 0
     assert json.loads(call(app, ["check", "--json-schema"]).output)["$defs"]["File"]
     assert isinstance(call(app, ["check", str(path.with_name("no.yaml"))]).exception, ip.InputError)
+
+
+def test_the_stage_saves_what_was_edited(write):
+    said = []
+    performer = Performer(playbill(write(STAND)), said.append, lambda frame: None)
+    for command in (
+        messages.Open("play.yaml"),
+        messages.Adjust("Posture alice", weight=0.9),
+        messages.Save(3, "scenario"),
+    ):
+        performer.obey(command)
+    saved = said[-1]
+    assert (saved.client, saved.name) == (3, "play.yaml")
+    assert saved.content.decode() == STAND + '\nadjust:\n  - {objective: "Posture alice", weight: 0.9}\n'

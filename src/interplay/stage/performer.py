@@ -20,6 +20,7 @@ from interplay.control.rehearsal import keep_what_is_loaded
 from interplay.errors import InputError, InterplayError, number, pick, whole
 from interplay.models.loader import Character
 from interplay.scenarios import registry, scenario
+from interplay.script.writer import edited
 from interplay.simulation import Simulation
 from interplay.stage import messages
 from interplay.stage.frame import Status
@@ -268,5 +269,8 @@ class Performer:
         if what == "targets":
             content = self._act.targets()
             self._say(Download(client, f"{Path(self.name).stem}.csv", content.encode()))
+        elif what == "scenario":
+            content = edited(self._act.scenario, self._act.sim.adjustments)
+            self._say(Download(client, f"{Path(self.name).stem}.yaml", content.encode()))
         else:
             raise InputError(f"save: expected targets or scenario, got {what!r}")
