@@ -262,9 +262,10 @@ def test_a_checkpoint_holds_the_hand():
 
 
 def test_recorded_hands_come_back_from_the_recording(tmp_path):
-    rows = "0.1, pull alice/chest, 0, 0, 0, 0.1, 0.1, 1.3\n0.2, adjust Com alice xyz, 50,,\n0.3, let go\n"
+    rows = "0.1, pull alice/chest, 0, 0, 0, 0.1, 0.1, 1.3\n0.2, adjust Com alice xyz, 50,,\n0.2, adjust Com al, 1\n0.3, let go\n"
     (tmp_path / "t.csv").write_text(rows + "0.35, push alice/head, 0, 0, 0, 1, 2, 3\n")
-    run("stand", tmp_path / "a", seconds=0.8, targets=tmp_path / "t.csv")
+    report = run("stand", tmp_path / "a", seconds=0.8, targets=tmp_path / "t.csv")
+    assert report["unused_adjustments"] == ["Com al"]
     export(tmp_path / "a", tmp_path / "again.csv")
     run("stand", tmp_path / "b", seconds=0.8, targets=tmp_path / "again.csv")
     export(tmp_path / "b", tmp_path / "b.csv")

@@ -300,7 +300,7 @@ def test_a_file_changes_a_built_in_scenario(write):
 
 
 def test_edited_gains_are_written_and_read_back(write):
-    gains = {"Posture alice": Gains(weight=0.7, stiffness=30.0), "Com alice": Gains()}
+    gains = {("Posture alice", None): Gains(weight=0.7, stiffness=30.0), ("Com alice", None): Gains()}
     chosen = scenario("stand")({"height": 1.6})
     text = edited(chosen, gains)
     assert text == (
@@ -313,11 +313,14 @@ def test_edited_gains_are_written_and_read_back(write):
     path = write(own.replace("adjust:", "# mine\nadjust:") + "# the end\n")
     found = {o.label: o for o in scenario(path)().simulation().objectives}["Posture alice"]
     assert (found.weight, found.stiffness) == (0.7, 30.0)
-    last = edited(scenario(path)(), {"Posture alice": Gains(weight=0.1)})
+    last = edited(scenario(path)(), {("Posture alice", None): Gains(weight=0.1)})
     assert last.count("adjust:") == 1
     assert "# over her feet" in last
     assert last.endswith('# mine\nadjust:\n  - {objective: "Posture alice", weight: 0.1}\n# the end\n')
     assert scenario(write(last))
+    one = edited(chosen, {("Com alice xyz", "rise"): Gains(weight=5.0)})
+    assert one.endswith('adjust:\n  - {objective: "Com alice xyz", phase: "rise", weight: 5.0}\n')
+    assert scenario(write(one))().simulation().adjustments == {("Com alice xyz", "rise"): Gains(weight=5.0)}
 
 
 # -- running, recording, editors ---------------------------------------------------------------------------------------

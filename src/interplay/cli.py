@@ -345,6 +345,8 @@ def summary(report: dict[str, Any]) -> None:
             "program",
             f"{size['vars']} variables, {size['eq']} equalities, {size['ineq']} inequalities; {size['dofs']} DOFs, {size['subsystems']} subsystems",
         )
+    if report.get("unused_adjustments"):
+        table.add_row("adjusted in vain", escape("\n".join(report["unused_adjustments"])))
     for key, value in certificate.items():
         table.add_row(key.replace("_", " "), f"{value:.3g}")
     console.print(table)

@@ -14,13 +14,15 @@ from interplay.scenarios.base import Scenario
 from interplay.script.reader import parse
 
 
-def edited(scenario: Scenario, adjustments: Mapping[str, Gains]) -> str:
-    """Return the text of a file that gives a scenario's objectives other gains, by their labels; a file keeps its comments.
+def edited(scenario: Scenario, adjustments: Mapping[tuple[str, str | None], Gains]) -> str:
+    """Return the text of a file that gives a scenario's objectives other gains; a file keeps its comments.
+
+    ``adjustments`` are those of a simulation: by label, and phase where they hold in one only.
 
     Parameters that were given to a file become its defaults; those of a built-in scenario are written where they differ.
     """
-    given = {label: gains for label, gains in adjustments.items() if gains != Gains()}
-    section = "adjust:\n" + "".join(f"  - {_line(label, gains)}\n" for label, gains in given.items()) if given else ""
+    given = {key: gains for key, gains in adjustments.items() if gains != Gains()}
+    section = "adjust:\n" + "".join(f"  - {_line(*key, gains)}\n" for key, gains in given.items()) if given else ""
     if scenario.sources:
         return _replaced(scenario.sources[0], section)
     own, usual = scenario.p.model_dump(), type(scenario)().p.model_dump()
@@ -31,8 +33,9 @@ def edited(scenario: Scenario, adjustments: Mapping[str, Gains]) -> str:
     return "".join([*lines, section])
 
 
-def _line(label: str, gains: Gains) -> str:
-    return _flow({"objective": label, **{k: v for k, v in gains._asdict().items() if v is not None}})
+def _line(label: str, phase: str | None, gains: Gains) -> str:
+    values = {"objective": label, "phase": phase, **gains._asdict()}
+    return _flow({key: value for key, value in values.items() if value is not None})
 
 
 def _flow(values: Mapping[str, Any]) -> str:
