@@ -71,6 +71,15 @@ def test_what_is_pulled_arrives_without_swinging(dt, mass):
     assert_allclose(momentum(sim), before, atol=1e-12)
 
 
+def test_a_point_that_cannot_move_is_pulled_in_vain():
+    sim = ip.Simulation(ip.Scene().add(ip.Door(), "door"))
+    hinge = sim.scene.joint("door/hinge")
+    body = int(sim.scene.model.jnt_bodyid[hinge])
+    sim.pull(sim.scene.model.body(body).name, sim.scene.model.jnt_pos[hinge], (1.0, 2.0, 3.0))
+    sim.run(0.2)
+    assert_allclose(sim.state.qpos, sim.scene.qpos, atol=1e-9)
+
+
 def test_a_character_gives_way_as_by_springs_and_comes_back():
     """Her centre of mass is drawn by k x = f/m; no step has to give anything up; let go, she comes back."""
     sim = scenario("stand")().simulation()
