@@ -310,6 +310,9 @@ def test_edited_gains_are_written_and_read_back(write):
     )
     again = scenario(write(text, "mine.yaml"))()
     assert edited(again, gains) == text
+    taller = edited(scenario(write(STAND))({"height": 1.7}), gains)
+    assert taller.startswith("scenario: play.yaml\nparameters: {height: 1.7}\nadjust:")
+    assert scenario(write(taller, "taller.yaml"))().p.model_dump()["height"] == 1.7
     own = edited(scenario(write(STAND))(), gains)
     assert own.startswith(STAND)
     path = write(own.replace("adjust:", "# mine\nadjust:") + "# the end\n")
@@ -320,6 +323,9 @@ def test_edited_gains_are_written_and_read_back(write):
     assert "# over her feet" in last
     assert last.endswith('# mine\nadjust:\n  - {objective: "Posture alice", phase: "wait", weight: 0.1}\n# the end\n')
     assert scenario(write(last))
+    one = edited(chosen, {("Com alice xyz", "rise"): Gains(weight=5.0)})
+    assert one.endswith('adjust:\n  - {objective: "Com alice xyz", phase: "rise", weight: 5.0}\n')
+    assert scenario(write(one))().simulation().adjustments == {("Com alice xyz", "rise"): Gains(weight=5.0)}
 
 
 # -- running, recording, editors ---------------------------------------------------------------------------------------

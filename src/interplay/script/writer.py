@@ -17,14 +17,15 @@ from interplay.script.reader import parse
 def edited(scenario: Scenario, adjustments: Mapping[tuple[str, str | None], Gains]) -> str:
     """Return the text of a file that gives a scenario's objectives other gains, by label and phase (None: in all).
 
-    A file keeps its text and comments, all but ``adjust``; of a built-in scenario the parameters that differ are written.
+    A file keeps its text and comments, all but ``adjust``. A built-in scenario, and a file that was given other parameters, is
+    named with the parameters that differ; what names a file belongs beside it.
     """
     given = {key: gains for key, gains in adjustments.items() if gains != Gains()}
     section = "adjust:\n" + "".join(f"  - {_line(*key, gains)}\n" for key, gains in given.items()) if given else ""
-    if scenario.sources:
-        return _replaced(scenario.sources[0], section)
     own, usual = scenario.p.model_dump(), type(scenario)().p.model_dump()
     changed = {key: value for key, value in own.items() if value != usual[key]}
+    if scenario.sources and not changed:
+        return _replaced(scenario.sources[0], section)
     lines = [f"scenario: {scenario.name}\n"]
     if changed:
         lines.append(f"parameters: {_flow(changed)}\n")

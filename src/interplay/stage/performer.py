@@ -266,11 +266,10 @@ class Performer:
     def _save(self, client: int, what: str) -> None:
         if not isinstance(self._act, LiveAct):
             raise InputError("this is a recording: its live input is written by interplay export DIR OUT.csv")
-        if what == "targets":
-            content = self._act.targets()
-            self._say(Download(client, f"{Path(self.name).stem}.csv", content.encode()))
-        elif what == "scenario":
-            content = edited(self._act.scenario, self._act.sim.adjustments)
-            self._say(Download(client, f"{Path(self.name).stem}.yaml", content.encode()))
-        else:
-            raise InputError(f"save: expected targets or scenario, got {what!r}")
+        act, stem = self._act, Path(self.name).stem
+        texts: dict[str, tuple[str, Callable[[], str]]] = {
+            "targets": (f"{stem}.csv", act.targets),
+            "scenario": (f"{stem}-edited.yaml", lambda: edited(act.scenario, act.sim.adjustments)),
+        }
+        name, text = pick("thing to save", what, texts)
+        self._say(Download(client, name, text().encode()))
