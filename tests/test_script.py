@@ -310,9 +310,9 @@ def test_edited_gains_are_written_and_read_back(write):
     )
     again = scenario(write(text, "mine.yaml"))()
     assert edited(again, gains) == text
-    taller = edited(scenario(write(STAND))({"height": 1.7}), gains)
-    assert taller.startswith("scenario: play.yaml\nparameters: {height: 1.7}\nadjust:")
-    assert scenario(write(taller, "taller.yaml"))().p.model_dump()["height"] == 1.7
+    taller = edited(scenario(write(STAND))({"height": 1.8}), gains)
+    assert taller.startswith("scenario: play.yaml\nparameters: {height: 1.8}\nadjust:")
+    assert scenario(write(taller, "taller.yaml"))().p.model_dump()["height"] == 1.8
     own = edited(scenario(write(STAND))(), gains)
     assert own.startswith(STAND)
     path = write(own.replace("adjust:", "# mine\nadjust:") + "# the end\n")
@@ -407,5 +407,5 @@ def test_the_stage_saves_what_was_edited(write):
     ):
         performer.obey(command)
     saved = said[-1]
-    assert (saved.client, saved.name) == (3, "play.yaml")
+    assert (saved.client, saved.name) == (3, "play-edited.yaml")
     assert saved.content.decode() == STAND + '\nadjust:\n  - {objective: "Posture alice", weight: 0.9}\n'

@@ -240,7 +240,7 @@ def test_the_edited_scenario_can_be_saved_and_opened(tmp_path):
     house = House(dt=0.01, parameters={"height": 1.7}).do(Play()).wait(0.1)
     house.do(Adjust("Posture alice", weight=0.6), Save(3, "scenario"))
     saved = house.said[-1]
-    assert (saved.client, saved.name) == (3, "stand.yaml")
+    assert (saved.client, saved.name) == (3, "stand-edited.yaml")
     path = tmp_path / "mine.yaml"
     path.write_bytes(saved.content)
     again = House(path)
