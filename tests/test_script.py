@@ -312,7 +312,12 @@ def test_edited_gains_are_written_and_read_back(write):
     assert edited(again, gains) == text
     taller = edited(scenario(write(STAND))({"height": 1.8}), gains)
     assert taller.startswith("scenario: play.yaml\nparameters: {height: 1.8}\nadjust:")
-    assert scenario(write(taller, "taller.yaml"))().p.model_dump()["height"] == 1.8
+    higher = scenario(write(taller, "taller.yaml"))()
+    assert higher.p.model_dump()["height"] == 1.8
+    heavier = "scenario: taller.yaml\nadjust: [{objective: Posture alice, weight: 0.9}]\n"
+    third = scenario(write(heavier, "third.yaml"))().simulation()
+    found = {o.label: o for o in third.objectives}["Posture alice"]
+    assert (found.weight, found.stiffness) == (0.9, 30.0)
     own = edited(scenario(write(STAND))(), gains)
     assert own.startswith(STAND)
     path = write(own.replace("adjust:", "# mine\nadjust:") + "# the end\n")
