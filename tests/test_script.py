@@ -285,6 +285,32 @@ def test_files_outside_the_folder_are_not_read(write, tmp_path, name):
     assert problems(based)[0][0] == 1
 
 
+@pytest.mark.parametrize(
+    ("model", "xml"),
+    [
+        ("../body.xml", ""),
+        ("/etc/hostname", ""),
+        ("body.xml", '<mujoco><include file="../secret.xml"/></mujoco>'),
+        ("body.xml", '<mujoco><asset><mesh name="m" file="/etc/hostname"/></asset></mujoco>'),
+        ("body.xml", '<mujoco><compiler meshdir="../.."/></mujoco>'),
+        (
+            "body.xml",
+            '<robot name="r"><link name="a"><visual><geometry><mesh filename="file:///etc/hostname"/>'
+            "</geometry></visual></link></robot>",
+        ),
+        ("link.xml", ""),
+    ],
+)
+def test_nor_files_that_a_sidecar_names(write, tmp_path, model, xml):
+    write(f"model: {model}\nroot: torso\n", "play/robot.yaml")
+    write(xml, "play/body.xml")
+    write("<mujoco/>", "body.xml")
+    (tmp_path / "play" / "link.xml").symlink_to(tmp_path / "body.xml")
+    path = write(STAND.replace("humanoid: {height: $height, sex: female}", "character: robot.yaml"), "play/play.yaml")
+    (message,) = [m for line, m in problems(path) if line == 6]
+    assert "below" in message or "leads out" in message
+
+
 # -- files that change other scenarios ---------------------------------------------------------------------------------
 
 

@@ -14,6 +14,7 @@ import mujoco
 import numpy as np
 
 from interplay.errors import InputError
+from interplay.models.sidecar import Sidecar
 
 _MESHES = (".stl", ".obj", ".msh")
 _LARGEST = 50_000_000
@@ -212,6 +213,37 @@ def locate(name: str, beside: Path) -> Path:
     raise InputError(
         f"{beside.name}: model {name!r} was not found; is the package {name[9:].split('/')[0]!r} installed?"
     )
+
+
+def refuse_outside(path: Path, sidecar: Sidecar) -> None:
+    """Refuse a sidecar whose model file, or what that names (includes, meshes, folders), does not lie beside it or below."""
+    for package, folder in sidecar.packages.items():
+        _refuse_path(path.name, f"package {package!r}", folder)
+    if not sidecar.model.startswith("python://"):
+        _refuse_path(path.name, "model", sidecar.model)
+        _refuse_named(locate(sidecar.model, path), path.resolve().parent, set())
+
+
+def _refuse_named(path: Path, folder: Path, seen: set[Path]) -> None:
+    """Refuse what a model file and the files it includes name outside a folder."""
+    found = path.resolve()
+    if not found.is_relative_to(folder):
+        raise InputError(f"{path.name!r} leads out of the folder of what names it")
+    if found in seen or not found.is_file():
+        return
+    seen.add(found)
+    for element in _parse(path, path.read_bytes()).iter():
+        for attribute in ("file", "filename", "meshdir", "texturedir", "assetdir"):
+            name = element.get(attribute)
+            if name is not None and not name.startswith("package://"):
+                _refuse_path(path.name, f"<{element.tag}> {attribute}", name)
+                if element.tag == "include":
+                    _refuse_named(path.parent / name, folder, seen)
+
+
+def _refuse_path(file: str, what: str, name: str) -> None:
+    if Path(name).is_absolute() or ".." in Path(name).parts or "://" in name or "\\" in name:
+        raise InputError(f"{file}: {what}: expected a path beside it or below, got {name!r}")
 
 
 def _locate(name: str, path: Path, packages: Mapping[str, str], folder: str) -> Path:

@@ -14,7 +14,7 @@ from interplay.constraints.limits import torque_limits
 from interplay.errors import InputError, unknown_name
 from interplay.models.base import COLLISION_GROUP, SITE_GROUP, VISUAL_GROUP, Model, grip, patch
 from interplay.models.extent import geom_extent
-from interplay.models.files import alone, locate, read_model
+from interplay.models.files import alone, locate, read_model, refuse_outside
 from interplay.models.sidecar import Sidecar, read_sidecar
 
 _SCALAR = (mujoco.mjtJoint.mjJNT_HINGE, mujoco.mjtJoint.mjJNT_SLIDE)
@@ -25,11 +25,13 @@ class Character(Model):
 
     kind: ClassVar[str] = "character"
 
-    def __init__(self, sidecar: str | Path):
-        """Take the path of the sidecar."""
+    def __init__(self, sidecar: str | Path, *, confined: bool = False):
+        """Take the path of the sidecar; a confined one may only name what lies beside it or below, and installed packages."""
         super().__init__()
         self.path = Path(sidecar)
         self.sidecar: Sidecar = read_sidecar(self.path)
+        if confined:
+            refuse_outside(self.path, self.sidecar)
         file = locate(self.sidecar.model, self.path)
         self._name = self.path.name
         folder = self.path.resolve().parent

@@ -196,7 +196,7 @@ class Character(_Model):
 
     def make(self, folder: Path) -> ip.Model:
         """Return the character."""
-        return ip.Character(inside(folder, self.character))
+        return ip.Character(inside(folder, self.character), confined=True)
 
 
 def inside(folder: Path, name: str) -> Path:
