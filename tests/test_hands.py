@@ -71,6 +71,15 @@ def test_what_is_pulled_arrives_without_swinging(dt, mass):
     assert_allclose(momentum(sim), before, atol=1e-12)
 
 
+def test_a_point_that_cannot_move_is_pulled_in_vain():
+    sim = ip.Simulation(ip.Scene().add(ip.Door(), "door"))
+    hinge = sim.scene.joint("door/hinge")
+    body = int(sim.scene.model.jnt_bodyid[hinge])
+    sim.pull(sim.scene.model.body(body).name, sim.scene.model.jnt_pos[hinge], (1.0, 2.0, 3.0))
+    sim.run(0.2)
+    assert_allclose(sim.state.qpos, sim.scene.qpos, atol=1e-9)
+
+
 def test_a_character_gives_way_as_by_springs_and_comes_back():
     """Her centre of mass is drawn by k x = f/m; no step has to give anything up; let go, she comes back."""
     sim = scenario("stand")().simulation()
@@ -114,7 +123,7 @@ def test_nobody_falls_however_they_are_pulled_and_pushed(name):
         sim.run(0.4)
     for n, height in zip(cast, heights, strict=True):
         assert abs(sim.com(n)[0][2] - height) < 0.15 * height
-    assert max(moved) > 0.05
+    assert max(moved) > 0.03
 
 
 def test_labels_say_what_objectives_are_about():
@@ -262,9 +271,10 @@ def test_a_checkpoint_holds_the_hand():
 
 
 def test_recorded_hands_come_back_from_the_recording(tmp_path):
-    rows = "0.1, pull alice/chest, 0, 0, 0, 0.1, 0.1, 1.3\n0.2, adjust Com alice xyz, 50,,\n0.3, let go\n"
+    rows = "0.1, pull alice/chest, 0, 0, 0, 0.1, 0.1, 1.3\n0.2, adjust Com alice xyz, 50,,\n0.2, adjust Com al, 1\n0.3, let go\n"
     (tmp_path / "t.csv").write_text(rows + "0.35, push alice/head, 0, 0, 0, 1, 2, 3\n")
-    run("stand", tmp_path / "a", seconds=0.8, targets=tmp_path / "t.csv")
+    report = run("stand", tmp_path / "a", seconds=0.8, targets=tmp_path / "t.csv")
+    assert report["unused_adjustments"] == ["Com al"]
     export(tmp_path / "a", tmp_path / "again.csv")
     run("stand", tmp_path / "b", seconds=0.8, targets=tmp_path / "again.csv")
     export(tmp_path / "b", tmp_path / "b.csv")

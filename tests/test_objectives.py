@@ -6,7 +6,9 @@ import pytest
 from numpy.testing import assert_allclose
 
 import interplay as ip
+from interplay.constraints.limits import torque_limits
 from interplay.control.cost import Cost
+from interplay.control.trees import Trees
 
 
 @pytest.fixture(scope="module")
@@ -152,6 +154,10 @@ def test_functions_of_time_are_differentiated_in_tangent_space(scene):
     assert_allclose(given.reference.at(0.0).acceleration, 2.0)
 
 
+def _trees(scene):
+    return Trees(scene.model, torque_limits(scene.model))
+
+
 def test_desired_acceleration_is_equation_33(scene):
     """Without anything else in its way the cost's minimum is ẍ = −k(x − x_ref) − 2√k ẋ."""
     terms = scene.kinematics()
@@ -159,7 +165,7 @@ def test_desired_acceleration_is_equation_33(scene):
     objective.attach(scene)
     q, v = state(scene, 4)
     terms.update(q, v)
-    cost = Cost(terms, [objective], [])
+    cost = Cost(_trees(scene), [objective], [])
     cost.clear()
     objective.add_to(terms, 0.0, cost)
     n = 36
@@ -174,7 +180,7 @@ def test_desired_acceleration_is_equation_33(scene):
 def test_pull_is_limited_to_a_speed(scene):
     objective = ip.Point("alice/right_palm", (9.0, 0.0, 1.0), stiffness=25.0, max_speed=0.4)
     objective.attach(scene)
-    cost = Cost(scene.kinematics(), [objective], [])
+    cost = Cost(_trees(scene), [objective], [])
     cost.clear()
     still, ahead = np.zeros(3), np.array([1.0, 0.0, 0.0])
     selected = np.eye(3, len(objective.dofs))

@@ -22,6 +22,8 @@ from interplay.script.entries import FAMILIES
 from interplay.script.reader import DEEPEST, LARGEST, MOST_NODES, ScriptError
 from interplay.script.schema import json_schema
 from interplay.script.writer import edited
+from interplay.stage import messages
+from interplay.stage.performer import Performer, playbill
 
 ROOT = Path(__file__).parent.parent
 
@@ -300,7 +302,7 @@ def test_a_file_changes_a_built_in_scenario(write):
 
 
 def test_edited_gains_are_written_and_read_back(write):
-    gains = {"Posture alice": Gains(weight=0.7, stiffness=30.0), "Com alice": Gains()}
+    gains = {("Posture alice", None): Gains(weight=0.7, stiffness=30.0), ("Com alice", None): Gains()}
     chosen = scenario("stand")({"height": 1.6})
     text = edited(chosen, gains)
     assert text == (
@@ -308,16 +310,27 @@ def test_edited_gains_are_written_and_read_back(write):
     )
     again = scenario(write(text, "mine.yaml"))()
     assert edited(again, gains) == text
+    taller = edited(scenario(write(STAND))({"height": 1.8}), gains)
+    assert taller.startswith("scenario: play.yaml\nparameters: {height: 1.8}\nadjust:")
+    higher = scenario(write(taller, "taller.yaml"))()
+    assert higher.p.model_dump()["height"] == 1.8
+    heavier = "scenario: taller.yaml\nadjust: [{objective: Posture alice, weight: 0.9}]\n"
+    third = scenario(write(heavier, "third.yaml"))().simulation()
+    found = {o.label: o for o in third.objectives}["Posture alice"]
+    assert (found.weight, found.stiffness) == (0.9, 30.0)
     own = edited(scenario(write(STAND))(), gains)
     assert own.startswith(STAND)
     path = write(own.replace("adjust:", "# mine\nadjust:") + "# the end\n")
     found = {o.label: o for o in scenario(path)().simulation().objectives}["Posture alice"]
     assert (found.weight, found.stiffness) == (0.7, 30.0)
-    last = edited(scenario(path)(), {"Posture alice": Gains(weight=0.1)})
+    last = edited(scenario(path)(), {("Posture alice", "wait"): Gains(weight=0.1)})
     assert last.count("adjust:") == 1
     assert "# over her feet" in last
-    assert last.endswith('# mine\nadjust:\n  - {objective: "Posture alice", weight: 0.1}\n# the end\n')
+    assert last.endswith('# mine\nadjust:\n  - {objective: "Posture alice", phase: "wait", weight: 0.1}\n# the end\n')
     assert scenario(write(last))
+    one = edited(chosen, {("Com alice xyz", "rise"): Gains(weight=5.0)})
+    assert one.endswith('adjust:\n  - {objective: "Com alice xyz", phase: "rise", weight: 5.0}\n')
+    assert scenario(write(one))().simulation().adjustments == {("Com alice xyz", "rise"): Gains(weight=5.0)}
 
 
 # -- running, recording, editors ---------------------------------------------------------------------------------------
@@ -387,3 +400,17 @@ def test_the_command_line(write):
     assert call(app, ["check", str(write(STAND))]).exit_code == 0
     assert json.loads(call(app, ["check", "--json-schema"]).output)["$defs"]["File"]
     assert isinstance(call(app, ["check", str(path.with_name("no.yaml"))]).exception, ip.InputError)
+
+
+def test_the_stage_saves_what_was_edited(write):
+    said = []
+    performer = Performer(playbill(write(STAND)), said.append, lambda frame: None)
+    for command in (
+        messages.Open("play.yaml"),
+        messages.Adjust("Posture alice", weight=0.9),
+        messages.Save(3, "scenario"),
+    ):
+        performer.obey(command)
+    saved = said[-1]
+    assert (saved.client, saved.name) == (3, "play-edited.yaml")
+    assert saved.content.decode() == STAND + '\nadjust:\n  - {objective: "Posture alice", weight: 0.9}\n'

@@ -236,6 +236,28 @@ def test_live_input_can_be_saved_and_replayed(tmp_path):
     assert np.array_equal(twin.state.qpos, house.sim.state.qpos)
 
 
+def test_the_edited_scenario_can_be_saved_and_opened(tmp_path):
+    house = House(dt=0.01, parameters={"height": 1.7}).do(Play()).wait(0.1)
+    house.do(Adjust("Posture alice", weight=0.6), Save(3, "scenario"))
+    saved = house.said[-1]
+    assert (saved.client, saved.name) == (3, "stand-edited.yaml")
+    path = tmp_path / "mine.yaml"
+    path.write_bytes(saved.content)
+    again = House(path)
+    assert again.said[-1].scenario == "mine.yaml"
+    assert again.sim.objectives[0].weight == 0.6
+    assert again.said[-1].parameters["height"] == 1.7
+    run(str(path), tmp_path / "out", seconds=1.2, dt=0.02)
+    path.unlink()  # the recording holds its text
+    played = House(tmp_path / "out")
+    played.performer.act.wait()
+    played.do(Seek(1.1)).wait(0.1)
+    assert {o.label: o.weight for o in played.frame.objectives}["Posture alice"] == 0.6
+    assert not played.notices("warning", "error")
+    house.do(Save(3, "everything"), Save(-1, "targets"))
+    assert len(house.notices("warning")) == 2
+
+
 def test_reset_begins_again_with_the_gains_as_they_are():
     house = following().do(Play()).wait(0.5)
     first = {f.time: f.qpos for f in house.frames}

@@ -34,7 +34,7 @@ from interplay.objectives.relative import RelativePose
 from interplay.scene.scene import GROUND, Scene
 from interplay.simulation import Simulation
 
-__version__ = "0.3.0"
+__version__ = "0.4.0"
 
 __all__ = [
     "GROUND",

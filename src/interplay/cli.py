@@ -70,7 +70,7 @@ def run(
     seconds: Annotated[
         float | None, typer.Option(help="Simulate exactly so many seconds; otherwise until the scenario finishes.")
     ] = None,
-    dt: Annotated[float | None, typer.Option(help="Control step [s]; by default the scenario's own.")] = None,
+    dt: Annotated[float | None, typer.Option(help="Control step in seconds; by default the scenario's own.")] = None,
     solver: Annotated[str, typer.Option(help=f"QP solver: {', '.join(solvers.SOLVERS)}.")] = solvers.DEFAULT,
     seed: Annotated[int, typer.Option(help="Seed of the random generator.")] = 0,
     set_: Annotated[
@@ -137,7 +137,7 @@ def play(
         ),
     ] = "127.0.0.1",
     no_open: Annotated[bool, typer.Option("--no-open", help="Do not open the browser.")] = False,
-    dt: Annotated[float | None, typer.Option(help="Control step [s]; by default the scenario's own.")] = None,
+    dt: Annotated[float | None, typer.Option(help="Control step in seconds; by default the scenario's own.")] = None,
     seed: Annotated[int, typer.Option(help="Seed of the random generator.")] = 0,
     set_: Annotated[
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Parameter of the scenario; may be repeated.")
@@ -262,7 +262,7 @@ def compare(
         float | None,
         typer.Option(help="Simulate exactly so many seconds; otherwise until the integrated run finishes."),
     ] = None,
-    dt: Annotated[float | None, typer.Option(help="Control step [s]; by default the scenario's own.")] = None,
+    dt: Annotated[float | None, typer.Option(help="Control step in seconds; by default the scenario's own.")] = None,
     seed: Annotated[int, typer.Option(help="Seed of the random generator.")] = 0,
     set_: Annotated[
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Parameter of the scenario; may be repeated.")
@@ -345,6 +345,8 @@ def summary(report: dict[str, Any]) -> None:
             "program",
             f"{size['vars']} variables, {size['eq']} equalities, {size['ineq']} inequalities; {size['dofs']} DOFs, {size['subsystems']} subsystems",
         )
+    if report.get("unused_adjustments"):
+        table.add_row("adjusted in vain", escape("\n".join(report["unused_adjustments"])))
     for key, value in certificate.items():
         table.add_row(key.replace("_", " "), f"{value:.3g}")
     console.print(table)

@@ -17,6 +17,7 @@ from interplay.constraints.contact import Contact, ContactRows
 from interplay.constraints.limits import JointLimits
 from interplay.control.cost import Cost
 from interplay.control.structure import Structure, structure_key
+from interplay.control.trees import Trees
 from interplay.objectives.base import Objective
 from interplay.qp.problem import QP
 from interplay.scene.kinematics import Kinematics
@@ -30,7 +31,7 @@ class Structures:
 
     def __init__(self, terms: Kinematics, limits: JointLimits):
         """Start with none."""
-        self._terms, self._limits = terms, limits
+        self.trees = Trees(terms.model, limits.torque)
         self._known: dict[object, Structure] = {}
 
     def get(
@@ -45,7 +46,7 @@ class Structures:
         key = structure_key(contacts, cost, collisions, slots)
         found = self._known.pop(key, None)
         if found is None:
-            found = Structure(self._terms, self._limits, rows, cost, collisions, slots)
+            found = Structure(self.trees, rows, cost, collisions, slots)
         self._known[key] = found  # the one used last stands last
         if len(self._known) > _KEPT:
             del self._known[next(iter(self._known))]
@@ -68,7 +69,7 @@ class Assembly:
         """Take what is asked, the collision rows set aside for each group of pairs, and the torque limits of all DOFs."""
         self.contacts, self.objectives, self.collisions = contacts, objectives, collisions
         self.rows = rows = ContactRows(terms, contacts)
-        self.cost = Cost(terms, objectives, contacts)
+        self.cost = Cost(structures.trees, objectives, contacts)
         self.structure = s = structures.get(contacts, rows, self.cost, collisions, slots)
         self.nv, self.n, self.slip_rows, self.residual_rows = s.nv, s.n, s.slip_rows, s.residual_rows
         part = {name: s.source[where] for name, where in s.parts.items()}

@@ -12,8 +12,8 @@ import numba
 import numpy as np
 
 from interplay.constraints.contact import Contact
+from interplay.control.trees import Trees
 from interplay.objectives.base import Feature, Objective
-from interplay.scene.kinematics import Kinematics
 
 REGULARISATION = 1e-6
 """Weight of ‖q̈‖²: decides what no objective decides."""
@@ -22,31 +22,26 @@ REGULARISATION = 1e-6
 class Cost:
     """Accumulates the objectives of one problem; ``hessian`` holds the trees' dense blocks one after another."""
 
-    def __init__(self, terms: Kinematics, objectives: Sequence[Objective], contacts: Sequence[Contact]):
+    def __init__(self, trees: Trees, objectives: Sequence[Objective], contacts: Sequence[Contact]):
         """Sort the objectives into single-tree and coupled ones; forces of ``contacts`` may cost too."""
-        m = terms.model
         self._sides: dict[str, list[tuple[int, np.ndarray]]] = {}
         """Contacts of each surface, and what turns their force into the one on it."""
         for k, contact in enumerate(contacts):
             self._sides.setdefault(contact.first.name, []).append((k, np.ones(3)))
             self._sides.setdefault(contact.second.name, []).append((k, contact.second_side))
-        sizes = m.tree_dofnum.astype(np.int64)
-        self.block = np.concatenate([[0], np.cumsum(sizes**2)])
-        """Where each tree's block begins; last, the size of all."""
-        self.tree_start, self.tree_size = m.tree_dofadr.astype(np.int64), sizes
-        self.dense = np.zeros(len(sizes), bool)
+        self.dense = np.zeros(len(trees.size), bool)
         """Trees with an objective that couples their DOFs: whichever it is, the pattern is the same."""
         self.coupled: list[Objective] = []
         self.rows: dict[int, slice] = {}
         self._place: dict[int, tuple[int, int, int]] = {}
-        count = 0
+        count, places = 0, list(zip(trees.block.tolist(), trees.size.tolist(), trees.start.tolist(), strict=False))
         for objective in objectives:
             if not len(objective.dofs):
                 continue
             # The DOFs ascend and a tree's are neighbours: those of several trees begin and end in different ones.
-            tree, last = m.dof_treeid[objective.dofs[[0, -1]]].tolist()
+            tree, last = trees.of_dof[objective.dofs[0]], trees.of_dof[objective.dofs[-1]]
             if tree == last:
-                self._place[id(objective)] = int(self.block[tree]), int(sizes[tree]), int(self.tree_start[tree])
+                self._place[id(objective)] = places[tree]
                 self.dense[tree] |= not objective.diagonal
             elif not objective.diagonal:
                 self.coupled.append(objective)
@@ -55,11 +50,10 @@ class Cost:
         self.residual_rate = np.zeros(count)
         self.residual_weight = np.zeros(count)
         self.residual_jacobian: dict[int, np.ndarray] = {id(o): np.zeros((o.dim, len(o.dofs))) for o in self.coupled}
-        tree = m.dof_treeid
-        self.diagonal = self.block[tree] + (np.arange(m.nv) - self.tree_start[tree]) * (sizes[tree] + 1)
-        self.hessian = np.zeros(int(self.block[-1]))
+        self._diagonal = trees.diagonal
+        self.hessian = np.zeros(int(trees.block[-1]))
         """The trees' blocks, of which the upper triangles are filled."""
-        self.gradient = np.zeros(m.nv)
+        self.gradient = np.zeros(trees.nv)
         self.yielded: np.ndarray | None = None
         """Accelerations (nv,) that are let happen: objectives speak of q̈ less these."""
         self.forces: dict[int, tuple[float, np.ndarray]] = {}
@@ -83,7 +77,7 @@ class Cost:
         """Begin a new step."""
         self.hessian[:] = 0.0
         self.gradient[:] = 0.0
-        self.hessian[self.diagonal] = REGULARISATION
+        self.hessian[self._diagonal] = REGULARISATION
         self.residual_weight[:] = 0.0
         self.forces.clear()
 
@@ -124,7 +118,7 @@ class Cost:
         """Add ½ w Σ w_i (q̈_i + rate_i)² over single DOFs."""
         if self.yielded is not None:
             rate = rate - self.yielded[dofs]
-        _add_diagonal(self.hessian, self.gradient, self.diagonal, dofs, weight, weights, rate)
+        _add_diagonal(self.hessian, self.gradient, self._diagonal, dofs, weight, weights, rate)
 
     def add_force(self, surface: str, weight: float, reference: np.ndarray) -> None:
         """Add ½ w ‖f − f_ref‖² of the contacts of a surface, on whichever side it stands."""

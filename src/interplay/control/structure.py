@@ -14,10 +14,9 @@ import numpy as np
 
 from interplay.constraints.collision import Avoidance
 from interplay.constraints.contact import Contact, ContactRows
-from interplay.constraints.limits import JointLimits
 from interplay.control.cost import Cost
-from interplay.qp.problem import Pattern
-from interplay.scene.kinematics import Kinematics
+from interplay.control.trees import Trees
+from interplay.qp.problem import Entries, Pattern, gathered
 
 
 class Structure:
@@ -25,8 +24,7 @@ class Structure:
 
     def __init__(
         self,
-        terms: Kinematics,
-        limits: JointLimits,
+        trees: Trees,
         rows: ContactRows,
         cost: Cost,
         collisions: Avoidance,
@@ -34,20 +32,18 @@ class Structure:
     ):
         """Lay out variables and rows; ``slots`` says how many collision rows are set aside for each group of pairs."""
         residuals, widths = len(cost.residual_rate), np.array([len(d) for d in collisions.dofs], np.int64)
-        self.nv, self.slots = terms.model.nv, slots
+        self.nv, self.slots = trees.nv, slots
         self.w, self.y = self.nv, self.nv + rows.size
         """First of the wrenches, first of the residuals."""
         self.n = self.y + residuals
-        driven = ~np.isnan(limits.torque)
-        self.free_dofs = np.flatnonzero(~driven)
-        self.torque_dofs = np.flatnonzero(driven & np.isfinite(limits.torque))
+        self.free_dofs, self.torque_dofs = trees.free_dofs, trees.torque_dofs
         facets = np.array([_FACETS.get(c.kind, 16) for c in rows.contacts], np.int64)
         self.parts: dict[str, slice] = {}
         """Parts of the source vector."""
         sizes = {
             "one": 1,
-            "hessian": int(cost.block[-1]),
-            "mass": terms.M.size,
+            "hessian": int(trees.block[-1]),
+            "mass": trees.mass_size,
             "contact": len(rows.contacts) * 6 * rows.width,
             "residual": sum(o.dim * len(o.dofs) for o in cost.coupled),
             "collision": int(slots @ widths),
@@ -74,63 +70,42 @@ class Structure:
         self.slot_width = widths
         self.slot_start = np.concatenate([[0], np.cumsum(slots * widths)])[:-1]
         """Of each group: its first collision row, their length, and where they begin in their part of the source."""
-        mass, forces = self._mass_entries(terms), rows.entries()
-        self.P, self.fill_P = self._hessian(cost)
-        self.A, self.fill_A = self._equalities(cost, mass, forces)
-        self.G, self.fill_G = self._inequalities(rows, facets, collisions, mass, forces)
+        forces = Entries(*rows.entries())
+        self.P, self.fill_P = self._hessian(trees.hessian(cost.dense.tobytes()))
+        self.A, self.fill_A = self._equalities(cost, trees.free_mass, forces)
+        self.G, self.fill_G = self._inequalities(rows, facets, collisions, trees.torque_mass, forces)
 
-    def _mass_entries(self, terms: Kinematics) -> _Entries:
-        """Return row, column and source of all entries of M; MuJoCo stores the lower triangle by rows, one after another."""
-        m, first = terms.model, self.parts["mass"].start
-        i, j = np.repeat(np.arange(self.nv), m.M_rownnz), m.M_colind.astype(np.int64)
-        source, mirrored = np.arange(first, first + len(j)), np.flatnonzero(i != j)
-        return (
-            np.concatenate([i, j[mirrored]]),
-            np.concatenate([j, i[mirrored]]),
-            np.concatenate([source, source[mirrored]]),
+    def _hessian(self, motion: Entries) -> tuple:
+        """Return P: the trees' blocks, then the costs of wrenches and residuals on the diagonal; columns ascend already."""
+        rest = np.arange(self.w, self.n)
+        first = np.where(rest < self.y, self.parts["wrench"].start - self.w, self.parts["weight"].start - self.y)
+        counts = np.concatenate([[0], np.bincount(motion.column, minlength=self.nv), np.ones_like(rest)])
+        indices, source = np.concatenate([motion.row, rest]), np.concatenate([motion.source, rest + first])
+        return gathered(
+            np.cumsum(counts).astype(np.int32), indices.astype(np.int32), source, np.ones(len(source)), (self.n, self.n)
         )
 
-    def _hessian(self, cost: Cost) -> tuple:
-        pattern, first = Pattern(), self.parts["hessian"].start
-        for tree, (start, size) in enumerate(zip(cost.tree_start.tolist(), cost.tree_size.tolist(), strict=True)):
-            if cost.dense[tree]:
-                i, j = np.triu_indices(size)
-                pattern.add(start + i, start + j, first + int(cost.block[tree]) + i * size + j)
-            else:
-                i = np.arange(start, start + size)
-                pattern.add(i, i, first + cost.diagonal[i])
-        for begin, end, name in ((self.w, self.y, "wrench"), (self.y, self.n, "weight")):
-            i = np.arange(begin, end)
-            pattern.add(i, i, i + (self.parts[name].start - begin))
-        return pattern.freeze((self.n, self.n))
-
-    def _motion_rows(self, pattern: Pattern, dofs: np.ndarray, mass: _Entries, forces: _Entries) -> None:
+    def _motion_rows(self, pattern: Pattern, dofs: np.ndarray, mass: Entries, forces: Entries) -> None:
         """Add rows M q̈ − Jᵀw of the given DOFs, in order from row 0."""
+        pattern.add(*mass)
         row_of = np.full(self.nv, -1)
         row_of[dofs] = np.arange(len(dofs))
-        for sign, (dof, variable, source) in (
-            (1.0, mass),
-            (-1.0, (forces[1], self.w + forces[0], self.parts["contact"].start + forces[2])),
-        ):
-            rows = row_of[dof]
-            mine = np.flatnonzero(rows >= 0)
-            pattern.add(rows[mine], variable[mine], source[mine], sign)
+        rows = row_of[forces.column]
+        mine = np.flatnonzero(rows >= 0)
+        pattern.add(rows[mine], self.w + forces.row[mine], self.parts["contact"].start + forces.source[mine], -1.0)
 
-    def _equalities(self, cost: Cost, mass: _Entries, forces: _Entries) -> tuple:
+    def _equalities(self, cost: Cost, mass: Entries, forces: Entries) -> tuple:
         pattern = Pattern()
         self._motion_rows(pattern, self.free_dofs, mass, forces)
-        unknown, dof, place = forces
-        pattern.add(self.slip_rows.start + unknown, dof, self.parts["contact"].start + place)
-        row, source = self.residual_rows.start, self.parts["residual"].start
-        for objective in cost.coupled:
-            pattern.add_block(np.arange(row, row + objective.dim), objective.dofs, source)
-            row, source = row + objective.dim, source + objective.dim * len(objective.dofs)
+        pattern.add(self.slip_rows.start + forces.row, forces.column, self.parts["contact"].start + forces.source)
+        heights, dofs = [o.dim for o in cost.coupled], [o.dofs for o in cost.coupled]
+        pattern.add_blocks(self.residual_rows.start, heights, dofs, self.parts["residual"].start)
         y = np.arange(self.y, self.n)
         pattern.add(self.residual_rows.start + y - self.y, y, np.zeros_like(y), -1.0)
         return pattern.freeze((self.residual_rows.stop, self.n))
 
     def _inequalities(
-        self, rows: ContactRows, facets: np.ndarray, collisions: Avoidance, mass: _Entries, forces: _Entries
+        self, rows: ContactRows, facets: np.ndarray, collisions: Avoidance, mass: Entries, forces: Entries
     ) -> tuple:
         pattern = Pattern()
         self._motion_rows(pattern, self.torque_dofs, mass, forces)
@@ -138,14 +113,10 @@ class Structure:
         cone = self.parts["cone"]
         pattern.add(self.cone_rows.start + facet, self.w + unknown, np.arange(cone.start, cone.stop))
         # A group's rows reach over all DOFs of its two trees, so that any pair of them fits.
-        for g, dofs in enumerate(collisions.dofs):
-            first = self.collision_rows.start + int(self.slot_row[g])
-            source = self.parts["collision"].start + int(self.slot_start[g])
-            pattern.add_block(np.arange(first, first + int(self.slots[g])), dofs, source)
+        first, source = self.collision_rows.start, self.parts["collision"].start
+        pattern.add_blocks(first, self.slots.tolist(), collisions.dofs, source)
         return pattern.freeze((self.collision_rows.stop, self.n))
 
-
-_Entries = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 _FACETS = {"grasp": 0, "point": 4}
 """Facets of a contact's cone; a patch has 16."""

@@ -108,7 +108,7 @@ def run(
     failure = _loop(sim, chosen, seconds, last_target, progress)
     recorder.close()
     done = failure is None and finished(sim, chosen, last_target)
-    report = make_report(Recording(out), done, failure)
+    report = make_report(Recording(out), done, failure) | {"unused_adjustments": sim.unused_adjustments()}
     write_report(report, out / "report.json")
     chosen.figures(out)
     return report

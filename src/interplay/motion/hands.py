@@ -65,7 +65,8 @@ class Pull(NamedTuple):
         velocity, _, jacobian = terms.point(self.body, point)
         rows = np.zeros((3, terms.model.nv))
         rows[:, terms.chain(self.body)] = jacobian[:3]
-        mass = 1.0 / float(np.linalg.eigvalsh(rows @ terms.mass_solved(rows).T)[-1])
+        lightest = float(np.linalg.eigvalsh(rows @ terms.mass_solved(rows).T)[-1])
+        mass = 1.0 / max(lightest, 1e-6)  # a point on a hinge's axis does not move at all
         stiffness = min(STIFFNESS, mass * (0.5 / dt) ** 2)
         spring, damper = stiffness * (self.goal - point), 2.0 * np.sqrt(stiffness * mass) * velocity[:3]
         return point, bounded(spring, self.most) - bounded(damper, self.most)

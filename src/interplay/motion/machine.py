@@ -255,10 +255,11 @@ class Machine:
     def _share_fades(self) -> None:
         """Tell each objective when the phases that own it take it up and let it go."""
         for objective in self.objectives:
-            owners = [e for e in self.entries if any(o is objective for o in e.objectives)]
-            objective.fades = tuple(
-                (-math.inf if e.first else e.time, self.phases[e.phase].fade, e.left, e.fade) for e in owners
-            )
+            objective.fades = ()
+        for e in self.entries:
+            fade = (-math.inf if e.first else e.time, self.phases[e.phase].fade, e.left, e.fade)
+            for objective in {id(o): o for o in e.objectives}.values():
+                objective.fades += (fade,)
 
     def checkpoint(self) -> dict[str, Any]:
         """Return what restores the machine."""

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+import numba
 import numpy as np
 
 from interplay.errors import InputError, quaternion, vector
 from interplay.objectives.base import Feature, Objective
 from interplay.objectives.frame import Frame, quaternion_of, rotation, turn_from
 from interplay.objectives.reference import Constant, Reference, Sample, as_reference
-from interplay.scene.kinematics import Kinematics
+from interplay.scene.kinematics import Kinematics, point_motion_and_jacobian
 from interplay.scene.scene import Scene
 
 
@@ -89,11 +90,21 @@ class _Placement(Objective):
     def feature(self, terms: Kinematics, time: float) -> Feature:
         """Return error, velocity, Jacobian and bias, world axes."""
         p, R = self.frame.pose(terms)
-        value, velocity, acceleration = self.sample(terms, time)
-        v, a, jacobian = terms.point(self.frame.body, p)
-        return Feature(
-            self.difference(p, R, value), v[self.rows] - velocity, jacobian[self.rows], a[self.rows] - acceleration
-        )
+        rows = self.rows
+        return Feature(*_placed(*terms.moving, self.frame.body, p, R, rows.start, rows.stop, *self.sample(terms, time)))
+
+
+@numba.njit(cache=True)
+def _placed(cdof, cvel, bias_acc, com, root, chain_start, chain_dofs, body, p, R, first, last, value, velocity, acc):
+    """Return the feature of a frame; of its 6 rows (linear, angular) those from ``first`` to ``last``."""
+    v, a, J = point_motion_and_jacobian(cdof, cvel, bias_acc, com, root, chain_start, chain_dofs, body, p)
+    error = np.empty(last - first)
+    if first == 0:
+        for i in range(3):
+            error[i] = p[i] - value[i]
+    if last == 6:
+        error[3 - first :] = turn_from(value[value.shape[0] - 4 :], R)
+    return error, v[first:last] - velocity, J[first:last], a[first:last] - acc
 
 
 class Point(_Placement):

@@ -72,6 +72,8 @@ class ActiveSet:
         self._layouts: dict[int, tuple[object, kkt.Layout]] = {}
         """Layouts of the last patterns, by the identity of each (which is kept, so that it stays its own)."""
         self._side, self._names = np.zeros(0, np.int64), np.zeros(0, np.int64)
+        self._buffer = np.zeros(0)
+        """Room for the border of the largest pattern so far: K⁻¹ B and the Schur complement."""
 
     def solve(self, qp: QP) -> QPSolution:
         """Solve one problem."""
@@ -120,7 +122,11 @@ class ActiveSet:
         self._rhs, self._pull = np.empty(k.size), np.zeros(k.n)
         self._zeros_b, self._zeros_row = np.zeros(k.m), np.zeros(k.rows)
         self._room = _BORDER + (k.rows - len(k.resident)) // 4
-        self._T, self._S = np.zeros((self._room, k.size)), np.zeros((self._room, self._room))
+        need = self._room * (k.size + self._room)
+        if len(self._buffer) < need:
+            self._buffer = np.zeros(need)
+        self._T = self._buffer[: self._room * k.size].reshape(self._room, k.size)
+        self._S = self._buffer[self._room * k.size : need].reshape(self._room, self._room)
         self._border, self._width, self._stale = np.zeros(self._room, np.int64), 0, False
         """Columns of the border: r for a row added to K, −1 − r for a row of K that no longer holds; changed since K was made."""
         self._primal = self._dual = 0.0

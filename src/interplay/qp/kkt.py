@@ -40,38 +40,59 @@ class Layout:
         """Lay out K by columns of its upper triangle: P, then the rows of A and the resident rows of C as columns."""
         n, m, g = len(qp.c), len(qp.b), len(qp.h_l)
         self.n, self.m, self.rows = n, m, g + n
-        g_row, g_col = coordinates(qp.G)
-        _, _, position = compress(g_col, g_row, n, g)
-        self.from_G = np.empty(len(g_row), np.int64)
-        """G's values row by row."""
-        self.from_G[position] = np.arange(len(g_row))
-        counts = np.concatenate([np.bincount(g_row, minlength=g), np.ones(n, np.int64)])
-        self.C = Rows(
-            np.concatenate([[0], np.cumsum(counts)]),
-            np.concatenate([g_col[self.from_G], np.arange(n)]),
-            np.ones(len(g_row) + n),
-        )
-        bounded = np.isfinite(qp.x_l) | np.isfinite(qp.x_u)
-        self.resident = np.flatnonzero(np.concatenate([counts[:g] <= SHORT, bounded]))
-        """Rows that stand in K."""
-        self.size = n + m + len(self.resident)
-        self.place = np.full(self.rows, -1)
-        """Where a row stands in K, −1 if nowhere."""
-        self.place[self.resident] = np.arange(n + m, self.size)
         self.p_row, self.p_col = coordinates(qp.P)
         self.a_row, self.a_col = coordinates(qp.A)
-        owner = np.repeat(np.arange(self.rows), counts)
-        self.c_from = np.flatnonzero(self.place[owner] >= 0)
-        self.c_owner = owner[self.c_from]
-        diagonal = np.arange(self.size)
-        at = np.concatenate([self.p_row, self.a_col, self.C.col[self.c_from], diagonal])
-        to = np.concatenate([self.p_col, n + self.a_row, self.place[self.c_owner], diagonal])
+        # G's values row by row; rows that stand in K; where a row stands in K, −1 if nowhere; its entries there, and their rows.
+        self.from_G, ptr, col, self.resident, self.place, self.c_from, self.c_owner, at, to = _lay_out(
+            qp.G.indptr, qp.G.indices, g, qp.x_l, qp.x_u, self.p_row, self.p_col, self.a_row, self.a_col, m
+        )
+        self.C = Rows(ptr, col, np.ones(len(col)))
+        self.size = n + m + len(self.resident)
         # Entries that fall on one place (the diagonal of P) share it.
         pointers, indices, position = compress(at, to, self.size, self.size)
         ends = np.cumsum([len(self.p_row), len(self.a_row), len(self.c_from)])
         self.p_at, self.a_at, self.c_at, self.diagonal = np.split(position, ends)
         self.K = sparse.csc_matrix((np.zeros(len(indices)), indices, pointers), (self.size, self.size))
         self.factor: qdldl.Solver | None = None
+
+
+@numba.njit(cache=True)
+def _lay_out(g_ptr, g_index, g, x_l, x_u, p_row, p_col, a_row, a_col, m):
+    """Return the rows C of G and of the bounds, which of them stand in K, and rows and columns of K's entries."""
+    n, count = x_l.shape[0], g_index.shape[0]
+    ptr = np.zeros(g + n + 1, np.int64)
+    for e in range(count):
+        ptr[g_index[e] + 1] += 1
+    ptr[g + 1 :] = 1
+    for i in range(g + n):
+        ptr[i + 1] += ptr[i]
+    from_G, col, free = np.empty(count, np.int64), np.empty(count + n, np.int64), ptr[:g].copy()
+    for j in range(n):
+        for e in range(g_ptr[j], g_ptr[j + 1]):
+            row = g_index[e]
+            from_G[free[row]], col[free[row]] = e, j
+            free[row] += 1
+        col[count + j] = j
+    resident, place = np.empty(g + n, np.int64), np.full(g + n, -1)
+    c_from, c_owner = np.empty(count + n, np.int64), np.empty(count + n, np.int64)
+    stand, inside = 0, 0
+    for i in range(g + n):
+        stands = ptr[i + 1] - ptr[i] <= SHORT if i < g else x_l[i - g] > -np.inf or x_u[i - g] < np.inf
+        if stands:
+            resident[stand], place[i] = i, n + m + stand
+            stand += 1
+            for e in range(ptr[i], ptr[i + 1]):
+                c_from[inside], c_owner[inside] = e, i
+                inside += 1
+    size, known = n + m + stand, p_row.shape[0] + a_row.shape[0]
+    at, to = np.empty(known + inside + size, np.int64), np.empty(known + inside + size, np.int64)
+    at[: p_row.shape[0]], to[: p_row.shape[0]] = p_row, p_col
+    at[p_row.shape[0] : known], to[p_row.shape[0] : known] = a_col, n + a_row
+    for k in range(inside):
+        at[known + k], to[known + k] = col[c_from[k]], place[c_owner[k]]
+    for i in range(size):
+        at[known + inside + i] = to[known + inside + i] = i
+    return from_G, ptr, col, resident[:stand].copy(), place, c_from[:inside].copy(), c_owner[:inside].copy(), at, to
 
 
 @numba.njit(cache=True)

@@ -5,7 +5,7 @@ min ½ xᵀPx + cᵀx   subject to   A x = b,   h_l ≤ G x ≤ h_u,   x_l ≤ x
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol
 
 import numba
@@ -74,6 +74,14 @@ class QPSolver(Protocol):
         ...
 
 
+class Entries(NamedTuple):
+    """Entries of a matrix: row, column, and where in the source vector the value stands."""
+
+    row: np.ndarray
+    column: np.ndarray
+    source: np.ndarray
+
+
 def coordinates(matrix: sparse.csc_matrix) -> tuple[np.ndarray, np.ndarray]:
     """Return rows and columns of the entries in the order of their values."""
     columns = np.repeat(np.arange(len(matrix.indptr) - 1), np.diff(matrix.indptr))
@@ -91,24 +99,49 @@ class Pattern:
         """Add entries, one per element of the three arrays."""
         self._entries.append((rows, cols, source, sign))
 
-    def add_block(self, rows: np.ndarray, cols: np.ndarray, first: int) -> None:
-        """Add a dense block whose values stand row by row in the source, from an index on."""
-        size = len(rows) * len(cols)
-        self.add(np.repeat(rows, len(cols)), np.tile(cols, len(rows)), np.arange(first, first + size))
+    def add_blocks(self, row: int, heights: Sequence[int], columns: Sequence[np.ndarray], source: int) -> None:
+        """Add dense blocks, one below the other from a row on, whose values stand row by row in the source from an index on."""
+        if columns:
+            widths = np.array([len(part) for part in columns], np.int64)
+            rows, cols = _block_entries(np.array(heights, np.int64), widths, np.concatenate(columns), row)
+            self.add(rows, cols, np.arange(source, source + len(rows)))
 
     def freeze(self, shape: tuple[int, int]) -> tuple[sparse.csc_matrix, Callable[[np.ndarray], None]]:
         """Return the matrix and a function that gathers its values from the source vector; an entry may stand only once."""
         none = (np.zeros(0, np.int64),) * 3
         parts = [(*none, 1.0), *self._entries]
-        rows, cols, given = (np.concatenate([part[k] for part in parts]).astype(np.int64) for k in range(3))
+        rows, cols, given = (np.concatenate([part[k] for part in parts]).astype(np.int64, copy=False) for k in range(3))
         signs = np.repeat([part[3] for part in parts], [len(part[0]) for part in parts])
         indptr, indices, position = compress(rows, cols, *shape)
         source, sign = np.empty_like(given), np.empty(len(given))
         source[position], sign[position] = given, signs
-        matrix = sparse.csc_matrix((np.ones(len(indices)), indices, indptr), shape=shape)
-        data = matrix.data
+        return gathered(indptr, indices, source, sign, shape)
 
-        return matrix, lambda values: _gather(values, source, sign, data)
+
+def gathered(
+    indptr: np.ndarray, indices: np.ndarray, source: np.ndarray, sign: np.ndarray, shape: tuple[int, int]
+) -> tuple[sparse.csc_matrix, Callable[[np.ndarray], None]]:
+    """Return a matrix of compressed columns and a function that gathers its values from the source vector."""
+    matrix = sparse.csc_matrix((np.ones(len(indices)), indices, indptr), shape=shape)
+    data = matrix.data
+    return matrix, lambda values: _gather(values, source, sign, data)
+
+
+@numba.njit(cache=True)
+def _block_entries(heights, widths, columns, row):
+    """Return rows and columns of the entries of dense blocks, one below the other."""
+    total = 0
+    for b in range(heights.shape[0]):
+        total += heights[b] * widths[b]
+    rows, cols, at, first = np.empty(total, np.int64), np.empty(total, np.int64), 0, 0
+    for b in range(heights.shape[0]):
+        for _ in range(heights[b]):
+            for j in range(first, first + widths[b]):
+                rows[at], cols[at] = row, columns[j]
+                at += 1
+            row += 1
+        first += widths[b]
+    return rows, cols
 
 
 @numba.njit(cache=True)

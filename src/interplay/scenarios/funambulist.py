@@ -34,7 +34,7 @@ class Funambulist(base.Scenario):
     class Parameters(base.Parameters):
         """Beam, barbell and walk."""
 
-        steps: int = Field(8, ge=6, le=30, description="steps on the beam")
+        steps: int = Field(7, ge=6, le=30, description="steps on the beam")
         stride: float = Field(0.30, ge=0.27, le=0.4, description="length of a step [m]")
         style: Literal["static", "preview"] = Field("preview", description="gait: static or preview")
         length: float = Field(2.2, ge=1.2, le=4, description="length of the barbell [m]")

@@ -63,6 +63,16 @@ class Kinematics:
         self.chain_start = np.concatenate([[0], np.cumsum([len(c) for c in chains])]).astype(np.int64)
         self.chain_dofs = np.concatenate(chains)
         """The DOFs that move each body, one body after another; ``chain_start`` says where each begins."""
+        self.moving = (
+            self.cdof,
+            self.cvel,
+            self.bias_acc,
+            self.subtree_com,
+            self.root,
+            self.chain_start,
+            self.chain_dofs,
+        )
+        """What ``point_motion_and_jacobian`` takes of the terms."""
         self.subtree_mass = m.body_subtreemass
         self.body_mass = m.body_mass
 
@@ -127,17 +137,7 @@ class Kinematics:
 
     def point(self, body: int, point: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return velocity, bias acceleration (6) and Jacobian (6, n) of a body's point over the DOFs ``chain(body)``."""
-        return _point(
-            self.cdof,
-            self.cvel,
-            self.bias_acc,
-            self.subtree_com,
-            self.root,
-            self.chain_start,
-            self.chain_dofs,
-            body,
-            point,
-        )
+        return point_motion_and_jacobian(*self.moving, body, point)
 
     def motion(self, body: int, point: np.ndarray) -> Motion:
         """Return velocity and bias acceleration of a body's point."""
@@ -203,7 +203,8 @@ def point_column(axis, r, out):
 
 
 @numba.njit(cache=True)
-def _point(cdof, cvel, bias_acc, com, root, chain_start, chain_dofs, body, point):
+def point_motion_and_jacobian(cdof, cvel, bias_acc, com, root, chain_start, chain_dofs, body, point):
+    """Return velocity, bias acceleration (6) and Jacobian (6, n) of a body's point: see ``Kinematics.point``."""
     first, last = chain_start[body], chain_start[body + 1]
     r, column = point - com[root[body]], np.empty(6)
     motion, jacobian = np.empty((2, 6)), np.empty((6, last - first))

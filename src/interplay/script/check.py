@@ -133,7 +133,7 @@ class _Without:
         """Return the path to the smallest entry around another one that can be left out."""
         while len(path) > 1 and not _may_go(path[:-1], path[-1]):
             path = path[:-1]
-        return () if path[0] in _NEEDED and len(path) == 1 else path
+        return () if len(path) == 1 and path[0] in _NEEDED else path
 
     def _span(self, item: Any, line: int) -> set[int]:
         """Return the lines of an entry."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Annotated, Any, ClassVar, Literal, TypeVar
+from typing import Annotated, Any, ClassVar, TypeVar
 
 import pydantic
 from pydantic import Field
@@ -294,6 +294,3 @@ def walk(item: Any) -> Iterator[Any]:
     elif isinstance(item, (list, tuple)):
         for value in item:
             yield from walk(value)
-
-
-Style = Literal["static", "preview"]

@@ -119,6 +119,7 @@ class Adjustment(Entry):
     """Gains of an objective that differ from what the scenario says; the stage writes these."""
 
     objective: str = Field(description="label of the objective")
+    phase: str | None = Field(None, description="only in this phase; by default in all")
     weight: Weight | None = Field(None, description="its weight")
     stiffness: Weight | None = Field(None, description="its stiffness [1/s²]")
     damping: Weight | None = Field(None, description="its damping [1/s]")

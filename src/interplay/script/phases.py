@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import pydantic
 from pydantic import Field
@@ -26,7 +26,6 @@ from interplay.script.entries import (
     Positive,
     Released,
     Seconds,
-    Style,
     Surface,
     Vector,
     Weight,
@@ -278,7 +277,7 @@ def _remove_contact(surfaces: Sequence[str], name: str, **options: Any) -> ip.Ph
 class Gait(Entry):
     """How to walk; what is not given is the style's own."""
 
-    style: Style = Field(
+    style: Literal["static", "preview"] = Field(
         "preview", description="static: the weight is shifted first; preview: it runs ahead of the feet"
     )
     stride: Number | None = Field(None, description="how far each step goes forward [m]")

@@ -83,12 +83,10 @@ def _based(document: Document, path: Path, find: Find, seen: tuple[Path, ...]) -
         "name": path.name,
         "summary": file.title or base.summary,
         "Parameters": parameters,
-        "adjustments": file.adjust,
-        "document": document,
-        "path": path.resolve(),
+        "adjusted": (*getattr(base, "adjusted", ()), (document.name, file.adjust)),
         "sources": (document.text, *base.sources),
     }
-    return type("FileScenario", (_Adjusted, base), space)
+    return type("FileScenario", (base,) if issubclass(base, _Adjusted) else (_Adjusted, base), space)
 
 
 def _with_defaults(base: type[Scenario], values: Mapping[str, Any], document: Document) -> type[pydantic.BaseModel]:
@@ -112,14 +110,14 @@ def _with_defaults(base: type[Scenario], values: Mapping[str, Any], document: Do
 class _Adjusted(Scenario):
     """A scenario whose objectives have other gains than it says itself."""
 
-    adjustments: ClassVar[Sequence[Adjustment]] = ()
-    document: ClassVar[Document]
-    path: ClassVar[Path]
+    adjusted: ClassVar[Sequence[tuple[str, Sequence[Adjustment]]]] = ()
+    """Files that adjust it, one based on the other, and what each says."""
 
     def start(self, sim: ip.Simulation) -> None:
         """Start it, then adjust."""
         super().start(sim)
-        _adjust(sim, self.adjustments, self.document.name)
+        for name, adjustments in self.adjusted:
+            _adjust(sim, adjustments, name)
 
 
 def _adjust(sim: ip.Simulation, adjustments: Sequence[Adjustment], name: str) -> None:

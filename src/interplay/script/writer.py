@@ -14,25 +14,27 @@ from interplay.scenarios.base import Scenario
 from interplay.script.reader import parse
 
 
-def edited(scenario: Scenario, adjustments: Mapping[str, Gains]) -> str:
-    """Return the text of a file that gives a scenario's objectives other gains, by their labels; a file keeps its comments.
+def edited(scenario: Scenario, adjustments: Mapping[tuple[str, str | None], Gains]) -> str:
+    """Return the text of a file that gives a scenario's objectives other gains, by label and phase (None: in all).
 
-    Parameters that were given to a file become its defaults; those of a built-in scenario are written where they differ.
+    A file keeps its text and comments, all but ``adjust``. A built-in scenario, and a file that was given other parameters, is
+    named with the parameters that differ; what names a file belongs beside it.
     """
-    given = {label: gains for label, gains in adjustments.items() if gains != Gains()}
-    section = "adjust:\n" + "".join(f"  - {_line(label, gains)}\n" for label, gains in given.items()) if given else ""
-    if scenario.sources:
-        return _replaced(scenario.sources[0], section)
+    given = {key: gains for key, gains in adjustments.items() if gains != Gains()}
+    section = "adjust:\n" + "".join(f"  - {_line(*key, gains)}\n" for key, gains in given.items()) if given else ""
     own, usual = scenario.p.model_dump(), type(scenario)().p.model_dump()
     changed = {key: value for key, value in own.items() if value != usual[key]}
+    if scenario.sources and not changed:
+        return _replaced(scenario.sources[0], section)
     lines = [f"scenario: {scenario.name}\n"]
     if changed:
         lines.append(f"parameters: {_flow(changed)}\n")
     return "".join([*lines, section])
 
 
-def _line(label: str, gains: Gains) -> str:
-    return _flow({"objective": label, **{k: v for k, v in gains._asdict().items() if v is not None}})
+def _line(label: str, phase: str | None, gains: Gains) -> str:
+    values = {"objective": label, "phase": phase, **gains._asdict()}
+    return _flow({key: value for key, value in values.items() if value is not None})
 
 
 def _flow(values: Mapping[str, Any]) -> str:

@@ -20,6 +20,7 @@ from interplay.control.rehearsal import keep_what_is_loaded
 from interplay.errors import InputError, InterplayError, number, pick, whole
 from interplay.models.loader import Character
 from interplay.scenarios import registry, scenario
+from interplay.script.writer import edited
 from interplay.simulation import Simulation
 from interplay.stage import messages
 from interplay.stage.frame import Status
@@ -265,8 +266,10 @@ class Performer:
     def _save(self, client: int, what: str) -> None:
         if not isinstance(self._act, LiveAct):
             raise InputError("this is a recording: its live input is written by interplay export DIR OUT.csv")
-        if what == "targets":
-            content = self._act.targets()
-            self._say(Download(client, f"{Path(self.name).stem}.csv", content.encode()))
-        else:
-            raise InputError(f"save: expected targets or scenario, got {what!r}")
+        act, stem = self._act, Path(self.name).stem
+        texts: dict[str, tuple[str, Callable[[], str]]] = {
+            "targets": (f"{stem}.csv", act.targets),
+            "scenario": (f"{stem}-edited.yaml", lambda: edited(act.scenario, act.sim.adjustments)),
+        }
+        name, text = pick("thing to save", what, texts)
+        self._say(Download(client, name, text().encode()))

@@ -24,8 +24,11 @@ from interplay.io.graphics import camera_of
 from interplay.io.recording import Recording
 from interplay.io.replay import Replay
 from interplay.models.loader import Character
-from interplay.scenarios import scenario
+from interplay.scenarios import built_in
+from interplay.scenarios.base import Scenario
 from interplay.scene.kinematics import Kinematics
+from interplay.script.reader import parse
+from interplay.script.scenario import made_from
 from interplay.simulation import Simulation
 from interplay.stage.frame import FrameMaker, Status, objective_views, pull_view
 from interplay.stage.messages import Frame, Notice, Opening
@@ -40,7 +43,7 @@ class Twin:
         """Build the scenario from the recording's header; an error says why that cannot be."""
         head = recording.header
         character = head.get("character")
-        chosen = scenario(head["scenario"])(head["parameters"], Character(character) if character else None)
+        chosen = _scenario(recording)(head["parameters"], Character(character) if character else None)
         options = [head["solver"], head["seed"], head["world"], head.get("controller", "integrated")]
         self.sim = chosen.simulation(head["dt"], *options)
         if self.sim.scene.xml != recording.scene_path.read_text():
@@ -69,6 +72,14 @@ class Twin:
             self._next += 1
         self.sim.inputs.clear()
         return self.sim
+
+
+def _scenario(recording: Recording) -> type[Scenario]:
+    """Return the scenario of a recording: a built-in one, or one from the text of its file, which the recording holds."""
+    name, sources = recording.header["scenario"], recording.header.get("sources")
+    if not sources:
+        return built_in(name)
+    return made_from(parse(sources[0], name), recording.path.parent / name, built_in)
 
 
 class RecordedAct:

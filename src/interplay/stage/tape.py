@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import zlib
 from bisect import bisect_left, bisect_right
 from typing import Any, Generic, NamedTuple, TypeVar
 
@@ -27,7 +28,7 @@ class Mark(NamedTuple):
 
 
 class _Track(Generic[Thing]):
-    """Things by ascending time, pickled: that is smaller, and they are never changed."""
+    """Things by ascending time, pickled and packed: they are never changed, and rarely looked at."""
 
     def __init__(self, most: int):
         self.times: list[float] = []
@@ -37,14 +38,14 @@ class _Track(Generic[Thing]):
     def add(self, time: float, thing: bytes) -> None:
         """Keep something of a later time."""
         self.times.append(time)
-        self._things.append(thing)
+        self._things.append(zlib.compress(thing, 1))
         if len(self.times) > self._most:
             half = len(self.times) // 2
             self.times[:half], self._things[:half] = self.times[:half:2], self._things[:half:2]
 
     def get(self, index: int) -> Thing:
         """Return what is kept."""
-        return pickle.loads(self._things[index])
+        return pickle.loads(zlib.decompress(self._things[index]))
 
     def cut(self, count: int) -> None:
         """Keep only the first ones."""
