@@ -311,6 +311,27 @@ def test_a_scenario_that_fails_stops_and_can_be_reset(monkeypatch):
     assert house.frame.time > 0.1
 
 
+def test_a_state_that_cannot_be_is_never_shown(monkeypatch):
+    house = House(dt=0.01).do(Play()).wait(0.3)
+    advance = house.sim.world.advance
+
+    def broken(state, solution, time):
+        new = advance(state, solution, time)
+        return new.with_(qpos=np.full_like(new.qpos, NAN)) if time > 0.5 else new
+
+    monkeypatch.setattr(house.sim.world, "advance", broken)
+    house.wait(0.5)
+    assert "expected finite numbers" in house.frame.ended
+    assert all(np.isfinite(f.qpos).all() for f in house.frames)
+    house.do(Seek(0.4), Play()).wait(0.3)
+    assert "expected finite numbers" in house.frame.ended
+    assert 0.4 < house.frame.time < 0.51
+    monkeypatch.undo()
+    house.do(Seek(0.4), Play()).wait(0.3)
+    assert house.frame.time > 0.6
+    assert not house.frame.ended
+
+
 def test_only_what_is_offered_can_be_opened(tmp_path):
     house = House(dt=0.01)
     for name in ("stnd", "/etc/passwd", "../stand", str(tmp_path), None, 3, ["stand"]):

@@ -10,7 +10,7 @@ from functools import partial
 import numpy as np
 
 from interplay.control.state import Solution, State
-from interplay.errors import InputError, InterplayError
+from interplay.errors import InputError, InterplayError, StateError
 from interplay.motion.controls import Target, targets_text
 from interplay.scenarios.base import Scenario
 from interplay.simulation import Simulation
@@ -91,18 +91,25 @@ class LiveAct:
         self.resume()
         if self.ended:
             return
+        try:
+            self._advance()
+        except InterplayError as error:
+            if isinstance(error, StateError):  # a state that cannot be: back to the last one that was shown
+                self._past = self.tape.span[1]
+                self.resume()
+            self.ended = str(error)
+
+    def _advance(self) -> None:
+        """Step the simulation, and see whether it goes on."""
         sim = self.sim
         try:
             sim.step()
-            _ = sim.terms  # a state that cannot be is noticed here
-        except InterplayError as error:
-            self.ended = str(error)
+            _ = sim.terms  # raises for a state that cannot be
         finally:
             sim.inputs.clear()  # what came from the scenario's own targets
-        machine = sim.machine
-        if machine is not None and not self.ended:
-            self.ended = machine.failure or ("finished" if machine.done else "")
-        if not self.ended and self.tape.mark_due(sim.time):
+        if sim.machine is not None:
+            self.ended = sim.machine.failure or ("finished" if sim.machine.done else "")
+        if self.tape.mark_due(sim.time):
             self._mark()
 
     def seek(self, time: float) -> None:
@@ -137,8 +144,11 @@ class LiveAct:
         again = [t for t in self.log if t.time > sim.time - 1e-9]
         sim.targets = sorted([*again, *sim.targets], key=lambda t: t.time)
         self._past, self.ended = None, ""
-        while sim.time < moment - 0.5 * sim.dt and not self.ended:
-            self.step()
+        try:
+            while sim.time < moment - 0.5 * sim.dt and not self.ended:
+                self._advance()
+        except InterplayError as error:
+            self.ended = str(error)
         self._step_ms = []
 
     # -- touch ---------------------------------------------------------------------------------------------------------

@@ -158,7 +158,7 @@ class Performer:
 
     def _fail(self, error: Exception) -> None:
         """Stop after something that should not have happened."""
-        self.playing = False
+        self.playing = self._changed = False
         reason = str(error) if isinstance(error, InterplayError) else f"{type(error).__name__}: {error}"
         if isinstance(self.act, LiveAct):
             self.act.ended = self.act.ended or reason
@@ -197,6 +197,7 @@ class Performer:
             case messages.Reset():
                 self._act.reset()
                 self._past.clear()
+                self._shoot(self._act)
                 self._keep_pace()
             case messages.Seek(time):
                 self._act.seek(number("seek", time, unit="s"))
