@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import signal
+import threading
 import warnings
 import webbrowser
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -61,9 +63,23 @@ def play(
             warnings.filterwarnings("ignore", "Queued a .* on a closed connection")  # a browser that has just left
             director.run(lambda: going() and _alive(link))
     finally:
-        if link is not None:
-            link.close()
-        close_server(server)
+        with _undisturbed():
+            if link is not None:
+                link.close()
+            close_server(server)
+
+
+@contextlib.contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Let a second Ctrl-C not interrupt what the first one began."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _first(link: Link, bill: Playbill) -> list[Message]:
