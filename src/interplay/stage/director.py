@@ -67,17 +67,17 @@ class Director:
         self._clients: dict[int, viser.ClientHandle] = {}
         self._panels: dict[int, Panel] = {}
         self._following: dict[int, np.ndarray] = {}
-        self._queue: queue.Queue[tuple[int | None, Callable[[], None]]] = queue.Queue(_WAITING)
+        self._queue: queue.Queue[tuple[int | None, Callable[[], None]]] = queue.Queue()
         self._relaxed: deque[tuple[float, str]] = deque(maxlen=3)
         self._told: dict[str, float] = {}
         self._due = {"panel": 0.0, "plot": 0.0, "camera": 0.0}
-        server.on_client_connect(lambda client: self._put(None, lambda: self._join(client)))
-        server.on_client_disconnect(lambda client: self._put(None, lambda: self._leave(client.client_id)))
+        server.on_client_connect(lambda client: self._put(None, lambda: self._join(client), always=True))
+        server.on_client_disconnect(lambda client: self._put(None, lambda: self._leave(client.client_id), always=True))
 
     # -- what browsers do ----------------------------------------------------------------------------------------------
 
-    def _put(self, client: int | None, action: Callable[[], None]) -> None:
-        with contextlib.suppress(queue.Full):
+    def _put(self, client: int | None, action: Callable[[], None], *, always: bool = False) -> None:
+        if always or self._queue.qsize() < _WAITING:
             self._queue.put_nowait((client, action))
 
     def post(self, client: int | None, action: Callable[[], None]) -> None:
@@ -194,9 +194,13 @@ class Director:
     def _show(self, frame: Frame) -> None:
         if self._cast is None or self.opening is None:
             return
-        self.frame = frame
+        ran, self.frame = self.frame is not None and self.frame.playing, frame
         if not len(self.audience):
             return
+        at_end = not frame.playing and frame.time >= frame.span[1] - 1e-6
+        if self.looping and self.opening.recorded and ran and at_end:  # it came there by itself
+            self.send(Seek(frame.span[0]))
+            self.send(Play())
         with self._server.atomic():
             self._cast.place(frame.qpos)
             if self.overlays.switched["load"]:
@@ -212,9 +216,6 @@ class Director:
                 panel.draw(self._history)
         if self._is_due("camera", CAMERA_EVERY):
             self._move_cameras()
-        if self.looping and self.opening.recorded and not frame.playing and frame.time >= frame.span[1] - 1e-6:
-            self.send(Seek(frame.span[0]))
-            self.send(Play())
 
     def _redraw(self) -> None:
         if self.frame is not None:

@@ -11,13 +11,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import viser
 
+from interplay.motion.hands import MOST_IMPULSE
 from interplay.stage.messages import Command, ControlView, Frame, LetGo, Opening, Pull, Push, SetControl
 from interplay.stage.view import Cast, Hit
 
 REACH = 50.0
 """How far from the origin a handle may be dragged [m]."""
-STRONGEST = 150.0
-"""Largest impulse of a push [N·s]."""
+STRONGEST = MOST_IMPULSE
+"""Largest impulse of a push [N·s]; what a body can stand may be less."""
 
 _PATIENCE = 20  # frames to wait for the performer to take up a pull before the grip is thought lost
 _RESTED = 4  # frames after which a reference that has not moved rests

@@ -244,7 +244,9 @@ class Panel:
 
     def _tune(self) -> None:
         gui = self._gui
-        self._which: Any = gui.add_dropdown("Objective", ("–",), hint="Objectives in force now.")
+        self._which: Any = gui.add_dropdown(
+            "Objective", ("–",), hint="Objectives so far; what is changed holds whenever they come."
+        )
         self._on(self._which, lambda _: self._show_gains(force=True))
         self._weight = gui.add_number("Weight", 0.0, min=0.0, max=HEAVIEST, step=0.001)
         self._stiff = gui.add_number("Stiffness [1/s²]", 0.0, min=0.0, max=STIFFEST, step=0.1)
@@ -293,7 +295,9 @@ class Panel:
         if not self._opening.recorded:
             if self._hold.disabled == holding:
                 self._hold.disabled = not holding
-            self._objectives = {o.label: o for o in frame.objectives}
+            self._objectives |= {
+                o.label: o for o in frame.objectives
+            }  # those of past phases stay: none is chosen unasked
             labels = tuple(self._objectives) or ("–",)
             if self._which.options != labels:
                 kept = self._which.value

@@ -50,6 +50,7 @@ def play(
     link = None
     try:
         furnish(server)
+        tell(f"setting up {bill.first} …")
         link = Link(bill)
         director = Director(server, link, tuple(bill.offers))
         director.hear(_first(link, bill))
