@@ -6,6 +6,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import interplay as ip
+from interplay.scene.kinematics import Kinematics, weigh_subtrees
 
 
 @pytest.fixture(scope="module")
@@ -85,3 +86,18 @@ def test_centroidal_momentum_and_its_bias(scene, seed):
             terms.update(moved, v)
             sides.append(terms.momentum(tree)[0])
         assert_allclose(bias, (sides[0] - sides[1]) / 2e-6, atol=2e-6 * max(1, np.abs(bias).max()))
+
+
+def test_changed_masses_are_added_up_as_mujoco_does():
+    scene = ip.Scene().add(ip.Humanoid(), "alice").add(ip.Barbell(), "bar", pos=(1, 0, 1))
+    m, q = scene.model, scene.rest.qpos.copy()
+    masses = m.body_mass * np.random.default_rng(3).uniform(0.3, 3, m.nbody)
+    m.body_mass[:] = masses
+    weigh_subtrees(m)
+    terms = Kinematics(m)
+    terms.update(q, np.ones(m.nv))
+    mine = m.body_subtreemass.copy(), terms.subtree_com.copy(), terms.M.copy(), terms.qfrc_bias.copy()
+    mujoco.mj_setConst(m, mujoco.MjData(m))
+    terms.update(q, np.ones(m.nv))
+    for a, b in zip(mine, (m.body_subtreemass, terms.subtree_com, terms.M, terms.qfrc_bias), strict=True):
+        assert_allclose(a, b, rtol=1e-12, atol=1e-12)

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-import mujoco
 import numpy as np
 
 from interplay.constraints.collision import ActivePairs
@@ -23,7 +22,7 @@ from interplay.motion.hands import PUSH_SECONDS, Pull, Push, bounded, strength, 
 from interplay.motion.machine import Entry, Machine
 from interplay.objectives.base import Gains, Objective
 from interplay.qp import solvers
-from interplay.scene.kinematics import Kinematics
+from interplay.scene.kinematics import Kinematics, weigh_subtrees
 from interplay.scene.scene import Scene
 from interplay.worlds.direct import DirectWorld
 
@@ -81,7 +80,6 @@ class Simulation:
         """Gains that objectives were given instead of their own, by label and phase (None: in all)."""
         self._labels: set[tuple[str, str | None]] = set()
         self._weighed: list[tuple[int, Control]] = []
-        self._spare = mujoco.MjData(scene.model)
         self._forces: dict[str, np.ndarray] | None = {}
         self._touching: tuple[Contact, ...] = ()
         self._first_masses = scene.model.body_mass.copy(), scene.model.body_inertia.copy()
@@ -270,7 +268,7 @@ class Simulation:
         self._masses_changed()
 
     def _masses_changed(self) -> None:
-        mujoco.mj_setConst(self.scene.model, self._spare)
+        weigh_subtrees(self.scene.model)
         self.controller.refresh()
         self.mass_changes += 1
 

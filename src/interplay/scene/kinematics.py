@@ -181,6 +181,22 @@ class Kinematics:
         )
 
 
+def weigh_subtrees(m: mujoco.MjModel) -> None:
+    """Bring a model up to masses that were changed.
+
+    Of what ``mj_setConst`` derives from them, only the masses of subtrees (by which MuJoCo finds centres of mass) concern the terms
+    used here; the rest are scales of MuJoCo's own constraint solver.
+    """
+    _add_up(m.body_parentid, m.body_mass, m.body_subtreemass)
+
+
+@numba.njit(cache=True)
+def _add_up(parent, mass, total):
+    total[:] = mass
+    for b in range(mass.shape[0] - 1, 0, -1):
+        total[parent[b]] += total[b]
+
+
 @numba.njit(cache=True)
 def _bias_accelerations(parent, dofadr, dofnum, cdof_dot, qvel, out):
     for b in range(1, parent.shape[0]):
