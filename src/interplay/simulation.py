@@ -20,7 +20,7 @@ from interplay.errors import InputError, InterplayError, number, pick, unknown_n
 from interplay.motion.controls import OF_PHASE, Control, Target, adjusted, hand
 from interplay.motion.hands import PUSH_SECONDS, Pull, Push, bounded, strength, within_reach
 from interplay.motion.machine import Entry, Machine
-from interplay.objectives.base import Gains, Objective
+from interplay.objectives.base import AS_DECLARED, Gains, Objective
 from interplay.qp import solvers
 from interplay.scene.kinematics import Kinematics, weigh_subtrees
 from interplay.scene.scene import Scene
@@ -103,10 +103,12 @@ class Simulation:
         """Bind objectives that come into force (in a phase), and give them the gains that their labels were adjusted to."""
         for objective in objectives:
             objective.attach(self.scene)
-            label = objective.label
+            label, gains = objective.label, AS_DECLARED
             self._labels.add((label, phase))
-            gains = self.adjustments.get((label, None), Gains())
-            objective.adjust(self.adjustments.get((label, phase), gains).over(gains))
+            if self.adjustments:
+                gains = self.adjustments.get((label, None), AS_DECLARED)
+                gains = self.adjustments.get((label, phase), gains).over(gains)
+            objective.adjust(gains)
 
     def _take_up_all(self) -> None:
         self.take_up(self._objectives)

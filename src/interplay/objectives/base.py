@@ -33,6 +33,10 @@ class Gains(NamedTuple):
         return Gains(*(mine if mine is not None else other for mine, other in zip(self, others, strict=True)))
 
 
+AS_DECLARED = Gains()
+"""Every gain as the objective was made with."""
+
+
 def _gain(what: str, name: str, value: Any) -> float:
     highest, unit = {"weight": (1e9, ""), "stiffness": (1e6, "1/s²"), "damping": (1e6, "1/s")}[name]
     return number(f"{what} {name}", value, 0, highest, unit)
@@ -101,7 +105,7 @@ class Objective:
 
         A damping that was critical, 2√k, follows the stiffness.
         """
-        if self._declared is None and gains == Gains():
+        if self._declared is None and gains == AS_DECLARED:
             return
         own = self._declared = self._declared or (self.weight, self.stiffness, self.damping)
         self.weight, self.stiffness, self.damping = (

@@ -37,18 +37,23 @@ class ContactFrame(NamedTuple):
     half: np.ndarray
 
 
+_KINDS = {
+    int(mujoco.mjtGeom.mjGEOM_BOX): "planar",
+    int(mujoco.mjtGeom.mjGEOM_CYLINDER): "grasp",
+    int(mujoco.mjtGeom.mjGEOM_SPHERE): "point",
+}
+
+
 def surface(model: mujoco.MjModel, site: int) -> Surface:
     """Return the surface of a site, or raise when the site is neither a patch nor a grip."""
     name, shape = model.site(site).name, int(model.site_type[site])
-    G = mujoco.mjtGeom
-    kinds = {int(G.mjGEOM_BOX): "planar", int(G.mjGEOM_CYLINDER): "grasp", int(G.mjGEOM_SPHERE): "point"}
-    if shape not in kinds:
+    if shape not in _KINDS:
         raise ContactError(
             f"site {name!r} is no contact surface: expected a box (patch), cylinder (grip) or sphere (point) site"
         )
     body = int(model.site_bodyid[site])
     return Surface(
-        name, int(site), body, bool(model.body_treeid[body] < 0), kinds[shape], model.site_size[site, :2].copy()
+        name, int(site), body, bool(model.body_treeid[body] < 0), _KINDS[shape], model.site_size[site, :2].copy()
     )
 
 
@@ -107,7 +112,8 @@ def _planar(a: Surface, X_a: tuple, b: Surface, X_b: tuple) -> ContactFrame:
     small, X_small, large, X_large = (a, X_a, b, X_b) if first else (b, X_b, a, X_a)
     x = X_small[1][:, 0] - z * (X_small[1][:, 0] @ z)
     x /= np.linalg.norm(x)
-    axes = np.column_stack([x, np.cross(z, x), z])
+    y = np.array([z[1] * x[2] - z[2] * x[1], z[2] * x[0] - z[0] * x[2], z[0] * x[1] - z[1] * x[0]])
+    axes = np.column_stack([x, y, z])
     # How far the smaller one lies before the plane of the larger one, which may be centred far away (the ground).
     before = X_large[1][:, 2]
     gap = float(before @ (X_small[0] - X_large[0]))
@@ -133,12 +139,12 @@ def _largest_rectangle(small: np.ndarray, large: np.ndarray) -> tuple[np.ndarray
     It lies inside iff its corners do: with half-planes n·p ≤ d, centre c and half sizes h satisfy n·c + |n|·h ≤ d, a convex
     set, over which the logarithm of the area is concave. ``small`` is itself an axis-aligned rectangle.
     """
-    sides = [_half_planes(points) for points in (small, large)]
+    sides = [_half_planes(large)]
+    if (small @ sides[0][0].T <= sides[0][1] + 1e-9).all():  # the whole of it, as a sole on the ground
+        return small.mean(0), np.ptp(small, axis=0) / 2
+    sides.append(_half_planes(small))
     normals, limits = np.vstack([n for n, _ in sides]), np.concatenate([d for _, d in sides])
     rows = np.hstack([normals, np.abs(normals)])
-    whole = np.concatenate([small.mean(0), np.ptp(small, axis=0) / 2])
-    if (rows @ whole <= limits + 1e-9).all():
-        return whole[:2], whole[2:]
     # A square first: of negative size it fits anywhere, so it shows whether there is room at all, and where to begin.
     square = np.column_stack([normals, np.abs(normals).sum(1)])
     begin = np.append(small.mean(0), ((limits - normals @ small.mean(0)) / square[:, 2]).min() - 1.0)
@@ -151,7 +157,7 @@ def _largest_rectangle(small: np.ndarray, large: np.ndarray) -> tuple[np.ndarray
 
 def _half_planes(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return outward normals (n, 2) and limits d of the half-planes n·p ≤ d of a convex outline, whichever way round it goes."""
-    following = np.roll(points, -1, axis=0)
+    following = points[[1, 2, 3, 0]]
     edges = following - points
     area = (points[:, 0] * following[:, 1] - points[:, 1] * following[:, 0]).sum()
     normals = np.sign(area) * np.column_stack([edges[:, 1], -edges[:, 0]])
