@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time as clock
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import numpy as np
@@ -80,6 +80,7 @@ class Simulation:
         """Gains that objectives were given instead of their own, by label and phase (None: in all)."""
         self._labels: set[tuple[str, str | None]] = set()
         self._weighed: list[tuple[int, Control]] = []
+        self._foreseen: Entry | None = None
         self._forces: dict[str, np.ndarray] | None = {}
         self._touching: tuple[Contact, ...] = ()
         self._first_masses = scene.model.body_mass.copy(), scene.model.body_inertia.copy()
@@ -436,6 +437,7 @@ class Simulation:
             self._weigh_all()
         if self.machine is not None:
             self.machine.update(self)
+            self._foresee(self.machine)
 
     def retrace(
         self, time: float, qpos: np.ndarray, qvel: np.ndarray, wrench: Mapping[tuple[str, str], np.ndarray]
@@ -449,6 +451,13 @@ class Simulation:
         self._follow()
         self._forces = _forces(self.contacts.items, [wrench[c.first.name, c.second.name] for c in self.contacts])
         self.steps += 1
+
+    def _foresee(self, machine: Machine) -> None:
+        """A step after a phase was entered, tell the controller which contacts the next one has."""
+        if machine.entries and machine.entries[-1] is not self._foreseen and machine.elapsed(self.time) > 0:
+            self._foreseen = machine.entries[-1]
+            with suppress(InterplayError):  # what cannot be made is told when it is tried
+                self.controller.foresee(machine.foresee(self))
 
     def run(self, seconds: float, progress: bool = False) -> None:
         """Advance by some seconds, with a progress bar on request."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -41,7 +41,7 @@ class ContactSet:
 
     def accept(self, contact: Contact) -> Contact:
         """Put a prepared contact in force; they stand in a fixed order, so that a gait meets the same programs again."""
-        self.items = tuple(sorted((*self.items, contact), key=lambda c: (c.first.site, c.second.site)))
+        self.items = _ordered(*self.items, contact)
         return contact
 
     def prepare(
@@ -66,13 +66,7 @@ class ContactSet:
             force_cost: cost of the contact force [1/N²].
             fade: seconds over which the contact takes up its load.
         """
-        a, b = (surface(self._scene.model, self._scene.site(name)) for name in (first, second))
-        if a.body == b.body:
-            raise ContactError(f"{first!r} and {second!r} belong to the same body")
-        if a.fixed or b.kind == "point":
-            a, b = b, a
-        if a.fixed:
-            raise ContactError(f"{first!r} and {second!r} are both fixed: nothing to constrain")
+        a, b = self._sides(first, second)
         for contact in self.items:
             if {contact.first.name, contact.second.name} == {a.name, b.name}:
                 raise ContactError(f"{first!r} and {second!r} are in contact already")
@@ -97,6 +91,29 @@ class ContactSet:
             made_at=self._time(),
             fade_in=number("fade", fade, 0, 10, "s"),
         )
+
+    def _sides(self, first: str, second: str) -> tuple[Surface, Surface]:
+        """Return two surfaces in the order in which a contact has them."""
+        a, b = (surface(self._scene.model, self._scene.site(name)) for name in (first, second))
+        if a.body == b.body:
+            raise ContactError(f"{first!r} and {second!r} belong to the same body")
+        if a.fixed or b.kind == "point":
+            a, b = b, a
+        if a.fixed:
+            raise ContactError(f"{first!r} and {second!r} are both fixed: nothing to constrain")
+        return a, b
+
+    def foresee(
+        self, gone: Sequence[Contact], made: Sequence[tuple[str, str, dict[str, float]]]
+    ) -> tuple[Contact, ...]:
+        """Return the contacts as they will be without some and with others, all but where those will be: enough for a pattern."""
+        new, here, no_turn = [], np.zeros(3), np.eye(3)
+        for first, second, options in made:
+            a, b = self._sides(first, second)
+            new.append(
+                Contact(a, b, a.kind, np.ones(2), here, no_turn, here, no_turn, min_force=options.get("min_force", 0.0))
+            )
+        return _ordered(*(c for c in self.items if not any(c is g for g in gone)), *new)
 
     def find(self, first: str, second: str | None = None) -> Contact:
         """Return the contact of a surface, or of a pair of surfaces."""
@@ -132,6 +149,10 @@ class ContactSet:
     @staticmethod
     def _pose(terms: Kinematics, s: Surface) -> tuple[np.ndarray, np.ndarray]:
         return terms.site_xpos[s.site].copy(), terms.site_xmat[s.site].reshape(3, 3).copy()
+
+
+def _ordered(*contacts: Contact) -> tuple[Contact, ...]:
+    return tuple(sorted(contacts, key=lambda c: (c.first.site, c.second.site)))
 
 
 def contact_from(m: mujoco.MjModel, data: dict[str, Any]) -> Contact:

@@ -34,6 +34,10 @@ class Structures:
         self.trees = Trees(terms.model, limits.torque)
         self._known: dict[object, Structure] = {}
 
+    def knows(self, contacts: Sequence[Contact], cost: Cost, collisions: Avoidance, slots: np.ndarray) -> bool:
+        """Return whether there is a structure of these contacts, objectives and collision slots."""
+        return structure_key(contacts, cost, collisions, slots) in self._known
+
     def get(
         self,
         contacts: Sequence[Contact],

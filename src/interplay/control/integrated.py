@@ -15,6 +15,7 @@ from interplay.constraints.collision_set import CollisionSet
 from interplay.constraints.contact import Contact
 from interplay.constraints.limits import JointLimits
 from interplay.control.assembly import Assembly, Structures
+from interplay.control.cost import Cost
 from interplay.control.perception import Perception
 from interplay.control.rehearsal import rehearse
 from interplay.control.state import (
@@ -33,6 +34,7 @@ from interplay.control.state import (
 from interplay.errors import InputError, SolverError, number
 from interplay.objectives.base import Objective
 from interplay.qp import solvers
+from interplay.qp.active_set import ActiveSet
 from interplay.qp.problem import QP, QPSolution
 from interplay.qp.relaxation import relax
 from interplay.scene.kinematics import Kinematics
@@ -68,6 +70,9 @@ class IntegratedController:
         """Collision rows set aside for each pair of trees."""
         self._assembly: Assembly | None = None
         self._demanded: Demands | None = None
+        self._foreseen: tuple[Contact, ...] | None = None
+        self._ahead: QP | None = None
+        """Contacts that are to come, and a program on their pattern that the solver has not laid out yet."""
         self.perception = Perception(scene, self.dt)
         self._pairs = self.perception.pairs(self.terms, self.collisions.pairs)
         self._pairs_version = (self.collisions.version, self.perception.version)
@@ -101,12 +106,36 @@ class IntegratedController:
     def solve(self, state: State) -> Solution:
         """Return the solution at a state. An infeasible program is relaxed in a fixed order; what gave way is named."""
         self.at(state)
-        begin = clock.perf_counter()
+        begin, before = clock.perf_counter(), self._assembly
         qp, assembly, memory, closest = self._program(state)
         assembled = clock.perf_counter()
         found, conflicts, fallback = self._solve_or_relax(qp, assembly, state)
         timing = Timing(self._model_seconds, assembled - begin, clock.perf_counter() - assembled)
+        if assembly is before:
+            self._look_ahead()
         return self._solution(found, assembly, state, memory, conflicts, fallback, timing, closest)
+
+    def foresee(self, contacts: tuple[Contact, ...]) -> None:
+        """Say which contacts come next: their pattern is laid out in steps that have time, before it is needed."""
+        self._foreseen = contacts
+
+    def _look_ahead(self) -> None:
+        """Do a part of what a foreseen change of contacts will need."""
+        if self._ahead is not None and isinstance(self.solver, ActiveSet):
+            self.solver.prepare(self._ahead)
+        self._ahead = None
+        if self._foreseen is None or self._assembly is None:
+            return
+        contacts, self._foreseen, now = self._foreseen, None, self._assembly
+        slots = now.structure.slots
+        cost = Cost(self._structures.trees, now.objectives, contacts)
+        if not self._structures.knows(contacts, cost, self._pairs, slots):
+            ahead = Assembly(
+                self.terms, self._structures, contacts, now.objectives, self._pairs, slots, self.limits.torque
+            )
+            ahead.x_l[: now.nv], ahead.x_u[: now.nv] = self._lower, self._upper
+            ahead.x_l[ahead.pressed] = 0.0
+            self._ahead = ahead.qp
 
     def problem(self, state: State) -> QP:
         """Return a copy of the program of a state, for other solvers and for study."""

@@ -183,6 +183,14 @@ class Machine:
         ):
             self.failure = f"{phase} did not end within {phase.timeout:g} s"
 
+    def foresee(self, sim: Simulation) -> tuple[Contact, ...]:
+        """Return the contacts of the phase to come, as far as they can be told: less what this one releases, with what that makes."""
+        phase = self.phases[self.entries[-1].phase]
+        following = self._following(phase.name)
+        made = self.phases[following].make if following is not None and not phase.interactive else ()
+        gone = [sim.contacts.find(*_names(pair)) for pair in phase.release]
+        return sim.contacts.foresee(gone, [(p[0], p[1], p[2] if len(p) > 2 else {}) for p in made])
+
     def _over(self, sim: Simulation, phase: Phase) -> bool:
         elapsed = self.elapsed(sim.time)
         if elapsed < phase.seconds - 1e-9:

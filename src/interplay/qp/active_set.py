@@ -99,6 +99,14 @@ class ActiveSet:
         said = status if sure else f"safeguard ({status}): {found.status}"
         return found._replace(status=said, seconds=time.perf_counter() - begin)
 
+    def prepare(self, qp: QP) -> None:
+        """Lay out and order a pattern before its first problem comes; values do not matter."""
+        k = self._layout_of(qp)
+        if k.factor is None:
+            k.K.data[:] = 0.0
+            k.K.data[k.diagonal] = np.where(np.arange(k.size) < k.n, 1.0, -1.0)
+            k.factor = qdldl.Solver(k.K, upper=True)
+
     def _conflict(self, qp: QP) -> Conflicting:
         """Return the multipliers of the rows in conflict: those that grow along the way."""
         g, mu = len(qp.h_l), self._way.mu.copy()
