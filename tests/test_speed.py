@@ -124,3 +124,31 @@ def test_a_pattern_that_comes_back_is_known(sim):
     assert structure(sim) is both
     assert solver._layout is layout
     check_against_a_fresh_one(sim)
+
+
+def _walk(foresee):
+    """Walk two steps; return the last state, and how many patterns were laid out in steps that changed the contacts."""
+    scene = ip.Scene().add(ip.Humanoid(1.70, 65, "female"), "ann")
+    sim = ip.Simulation(scene)
+    if not foresee:
+        sim.controller.foresee = lambda contacts: None
+    for side in ("left", "right"):
+        sim.contacts.add(f"ann/{side}_sole", ip.GROUND, friction=1.0)
+    sim.objectives += [ip.Posture("ann", weight=0.2), ip.AngularMomentum("ann"), ip.Orientation("ann/chest", weight=5)]
+    sim.machine = ip.Machine(ip.Walk("walk", "ann", 2, ip.Gait(stride=0.2)).phases())
+    late, made = 0, []
+    layouts = sim.controller.solver._layouts  # type: ignore[attr-defined]
+    while not sim.machine.done:
+        contacts, known = sim.contacts.items, set(layouts)
+        sim.step()
+        changed = {c.first.name for c in contacts} != {c.first.name for c in sim.contacts.items}
+        made.append(changed)
+        late += changed and set(layouts) != known
+    assert sum(made) >= 4
+    return sim.state.qpos, late
+
+
+def test_patterns_are_laid_out_before_they_are_needed():
+    (foreseen, on_time), (surprised, late) = _walk(True), _walk(False)
+    assert (on_time, late > 0) == (0, True)
+    assert np.array_equal(foreseen, surprised)  # it changes when, not what
