@@ -1,75 +1,14 @@
 """The stage as a person uses it: Debian's chromium, a mouse, and a simulation that answers."""
 
-import threading
 import time
 
-import mujoco
 import numpy as np
 import pytest
 
-from interplay.stage import front
-from interplay.stage.director import Director
-from interplay.stage.link import Link
-from interplay.stage.performer import playbill
-from interplay.stage.view import furnish
+from stage_tools import Stage, leave, seat
 
 pytestmark = pytest.mark.filterwarnings("ignore:Queued a .* on a closed connection")
 HAND = "king/right_palm"
-
-
-class Stage:
-    """A running stage, seen from inside."""
-
-    def __init__(self, name, **options):
-        bill = playbill(name, **options)
-        self.server = front.open_server("127.0.0.1", 0)
-        furnish(self.server, shadows=False)
-        self.link, self._stop = Link(bill), threading.Event()
-        self.director = Director(self.server, self.link, tuple(bill.offers))
-        self._thread = threading.Thread(target=self.director.run, args=(lambda: not self._stop.is_set(),))
-        self._thread.start()
-        self.url = f"http://127.0.0.1:{self.server.get_port()}"
-
-    def close(self):
-        self._stop.set()
-        self._thread.join()
-        self.link.close()
-        front.close_server(self.server)
-
-    @property
-    def frame(self):
-        return self.director.frame
-
-    def site(self, name):
-        """Where a site is in the frame that is shown."""
-        m = self.director._cast.model
-        d = mujoco.MjData(m)
-        d.qpos[:] = self.frame.qpos
-        mujoco.mj_kinematics(m, d)
-        return d.site_xpos[m.site(name).id].copy()
-
-    def pixel(self, tab, point):
-        """Where a place in the world is seen in a tab, by its own camera."""
-        camera = self.server.get_clients()[self.director.audience.holder].camera
-        R = np.empty(9)
-        mujoco.mju_quat2Mat(R, np.asarray(camera.wxyz, float))
-        x, y, z = R.reshape(3, 3).T @ (np.asarray(point) - camera.position)  # right, down, ahead
-        assert z > 0
-        frame = tab.page.locator("canvas").first.bounding_box()
-        half = frame["height"] / 2 / np.tan(camera.fov / 2)
-        return frame["x"] + frame["width"] / 2 + half * x / z, frame["y"] + frame["height"] / 2 + half * y / z
-
-    def drag(self, tab, begin, end, steps=8):
-        """Drag the mouse from one place in the world to another."""
-        mouse = tab.page.mouse
-        a, b = np.array(self.pixel(tab, begin)), np.array(self.pixel(tab, end))
-        mouse.move(*a)
-        tab.page.wait_for_timeout(600)  # what is under the mouse is found when a frame is drawn
-        mouse.down()
-        for i in range(1, steps + 1):
-            mouse.move(*(a + (b - a) * i / steps))
-            tab.page.wait_for_timeout(150)
-        mouse.up()
 
 
 @pytest.fixture(scope="module")
@@ -77,20 +16,6 @@ def king():
     stage = Stage("king", parameters={"carried": "true"})
     yield stage
     stage.close()
-
-
-def seat(stage, open_tab):
-    before = len(stage.director.audience)
-    tab = open_tab(stage.url)
-    tab.until(lambda: len(stage.director.audience) == before + 1 and stage.frame is not None, "a seat on the stage")
-    return tab
-
-
-def leave(stage, *tabs):
-    for tab in tabs:
-        tab.page.goto("about:blank")
-        tab.page.wait_for_timeout(200)
-    tabs[0].until(lambda: len(stage.director.audience) == 0, "all browsers gone")
 
 
 def test_the_king_reaches_where_the_handle_is_dragged(king, open_tab):

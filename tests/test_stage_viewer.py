@@ -16,7 +16,7 @@ from interplay.errors import InputError
 from interplay.stage import front
 from interplay.stage.audience import Audience
 from interplay.stage.director import Director
-from interplay.stage.hands import box_edges, dragged
+from interplay.stage.hands import STRONGEST, box_edges, dragged
 from interplay.stage.messages import LetGo, ObjectiveView, Open, Play, Pull, PullView, Push, Seek, SetControl
 from interplay.stage.overlays import corners, hull, support_polygons
 from interplay.stage.panel import within
@@ -153,7 +153,8 @@ def test_the_first_camera_looks_where_the_scenario_says(server, box):
     cast = Cast(server.scene, compile_scene(opening))
     shot = first_shot({"lookat": (1, 2, 3), "distance": 4.0, "azimuth": 90, "elevation": 0, "follow": None}, cast)
     np.testing.assert_allclose(shot.look_at, [1, 2, 3])
-    np.testing.assert_allclose(shot.position - shot.look_at, [0, -4.2, 0], atol=1e-9)
+    away = 4.0 * np.tan(np.radians(22.5)) / np.tan(shot.fov / 2)  # as large in the picture as in an exported one
+    np.testing.assert_allclose(shot.position - shot.look_at, [0, -away, 0], atol=1e-9)
     cast.remove()
 
 
@@ -325,7 +326,7 @@ def test_clicking_grabs_pulls_and_lets_go(stage, server):
     np.testing.assert_allclose(link.heard[-1].impulse, [0, -20, 0])
     director.push(1e9, np.array([0, 0, 1.0]))
     director.turn()
-    np.testing.assert_allclose(link.heard[-1].impulse, [0, 0, 150])
+    np.testing.assert_allclose(link.heard[-1].impulse, [0, 0, STRONGEST])
     director.hands.click(*ray)
     director.turn()
     assert isinstance(link.heard[-1], LetGo)
@@ -383,7 +384,7 @@ def test_only_offered_scenarios_can_be_opened(stage, server):
 
 def test_a_recording_is_not_touched(server, box):
     opening, sim = box
-    link = Listening(replace(opening, recorded=True, duration=1.0), still(sim, opening.models, playing=False, time=1.0))
+    link = Listening(replace(opening, recorded=True, duration=1.0), still(sim, opening.models, time=0.9))
     director = Director(server, link, ("box",))
     director.turn()
     reader = seated(director, server)[0]
@@ -482,14 +483,15 @@ def test_places_that_cannot_be_served():
 def test_play_opens_tells_and_closes():
     said, left = [], iter(range(20))
     play("stand", port=0, browser=False, tell=said.append, going=lambda: next(left, None) is not None)
-    assert len(said) == 1
-    assert "stand is on stage: http://127.0.0.1:" in said[0]
+    assert said[0] == "setting up stand …"
+    assert said[1].startswith("stand is on stage: http://127.0.0.1:")
+    assert len(said) == 2
 
 
 def test_play_warns_when_others_can_come_in():
     said, left = [], iter(range(2))
     play("stand", host="0.0.0.0", port=0, browser=False, tell=said.append, going=lambda: next(left, None) is not None)
-    assert said[0].startswith("warning: anyone who reaches 0.0.0.0")
+    assert said[1].startswith("warning: anyone who reaches 0.0.0.0")
 
 
 def test_play_says_what_cannot_be_played(tmp_path):

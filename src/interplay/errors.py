@@ -51,7 +51,7 @@ def unknown_name(what: str, got: object, valid: Iterable[str]) -> UnknownNameErr
     """Return an error for a name that is not among the valid ones, with the nearest of them."""
     options = sorted(str(v) for v in valid)
     near = difflib.get_close_matches(str(got), options, n=1, cutoff=0.4)
-    hint = f"; did you mean {near[0]!r}?" if near else ""
+    hint = f"; did you mean {near[0]!r}?" if near else "."
     shown = ", ".join(options[:12]) + (f", … ({len(options)} in all)" if len(options) > 12 else "")
     return UnknownNameError(f"unknown {what} {got!r}{hint} Available: {shown or 'none'}.")
 

@@ -16,6 +16,7 @@ import numpy as np
 import viser
 
 from interplay.stage.audience import Audience
+from interplay.stage.camera import Following
 from interplay.stage.hands import Hands
 from interplay.stage.messages import (
     Command,
@@ -31,8 +32,8 @@ from interplay.stage.panel import Panel
 from interplay.stage.plots import History
 from interplay.stage.view import Cast, compile_scene, first_shot
 
-PANEL_EVERY, PLOT_EVERY, CAMERA_EVERY = 0.2, 0.33, 0.1
-"""Seconds between two updates of panels, plots and following cameras."""
+PANEL_EVERY, PLOT_EVERY = 0.2, 0.33
+"""Seconds between two updates of panels and plots."""
 REMEMBERED = 4.0
 """How long the panel says what was relaxed [s]."""
 
@@ -66,11 +67,12 @@ class Director:
         self._history = History()
         self._clients: dict[int, viser.ClientHandle] = {}
         self._panels: dict[int, Panel] = {}
-        self._following: dict[int, np.ndarray] = {}
+        self._following: dict[int, Following] = {}
+        self._home = np.zeros(3)  # where what cameras follow was when the first shot was taken
         self._queue: queue.Queue[tuple[int | None, Callable[[], None]]] = queue.Queue()
         self._relaxed: deque[tuple[float, str]] = deque(maxlen=3)
         self._told: dict[str, float] = {}
-        self._due = {"panel": 0.0, "plot": 0.0, "camera": 0.0}
+        self._due = {"panel": 0.0, "plot": 0.0}
         server.on_client_connect(lambda client: self._put(None, lambda: self._join(client), always=True))
         server.on_client_disconnect(lambda client: self._put(None, lambda: self._leave(client.client_id), always=True))
 
@@ -113,7 +115,7 @@ class Director:
         def act() -> None:
             self._following.pop(client, None)
             if on:
-                self._following[client] = self._subject()
+                self._following[client] = Following(self._subject())
 
         self._put(None, act)
 
@@ -177,18 +179,18 @@ class Director:
                 self._server.scene, compile_scene(opening), self._clicked if not opening.recorded else None
             )
             self._cast.fade(self.overlays.switched["through"])
+        self._home = self._subject()
+        self._following = {n: Following(self._home) for n in self._clients} if opening.camera.get("follow") else {}
         self._history.clear()
         self._relaxed.clear()
         self._server.gui.set_panel_label(f"Interplay · {opening.scenario}")
         shot = first_shot(opening.camera, self._cast)
         initial = self._server.initial_camera
         initial.position, initial.look_at, initial.up, initial.fov = shot.position, shot.look_at, (0, 0, 1.0), shot.fov
-        for number, client in self._clients.items():
+        for client in self._clients.values():
             with contextlib.suppress(AssertionError, ValueError):  # a camera we have not heard of, or one in itself
                 client.camera.position = shot.position
                 client.camera.look_at = shot.look_at
-            if number in self._following:
-                self._following[number] = self._subject()
         self._seat()
 
     def _show(self, frame: Frame) -> None:
@@ -208,14 +210,14 @@ class Director:
             self.overlays.draw(frame)
         if self.hands is not None:
             self.hands.follow(frame)
-        if self._is_due("panel", PANEL_EVERY):
+        last = not frame.playing  # perhaps no other comes for long
+        if self._is_due("panel", PANEL_EVERY) or last:
             for number, panel in self._panels.items():
                 panel.follow(frame, self._note(number), self.hands is not None and self.hands.holding)
-        if self._is_due("plot", PLOT_EVERY):
+        if self._is_due("plot", PLOT_EVERY) or last:
             for panel in self._panels.values():
                 panel.draw(self._history)
-        if self._is_due("camera", CAMERA_EVERY):
-            self._move_cameras()
+        self._move_cameras(frame.playing)
 
     def _redraw(self) -> None:
         if self.frame is not None:
@@ -232,6 +234,8 @@ class Director:
 
     def _join(self, client: viser.ClientHandle) -> None:
         self._clients[client.client_id] = client
+        if self.opening is not None and self.opening.camera.get("follow"):
+            self._following[client.client_id] = Following(self._home)
         self._hand_over(lambda: self.audience.join(client.client_id), client.client_id)
         self._redraw()
 
@@ -307,12 +311,8 @@ class Director:
             return self._cast.data.xpos[self._cast.model.body(name).id].copy()
         return self.frame.com.mean(axis=0) if self.frame is not None and len(self.frame.com) else np.zeros(3)
 
-    def _move_cameras(self) -> None:
+    def _move_cameras(self, running: bool) -> None:
         subject = self._subject() if self._following else np.zeros(3)
-        for number, last in self._following.items():
-            shift = (subject - last) * [1, 1, 0]
-            client = self._clients.get(number)
-            if client is not None and np.linalg.norm(shift) > 0.005:
-                with contextlib.suppress(AssertionError, ValueError):
-                    client.camera.position = np.asarray(client.camera.position) + shift
-                self._following[number] = subject
+        for number, following in self._following.items():
+            with contextlib.suppress(AssertionError, ValueError):  # a camera we have not heard of, or one in itself
+                following.go(self._clients[number].camera, subject, running)

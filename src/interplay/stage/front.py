@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import http
 import io
 import ipaddress
@@ -193,7 +194,9 @@ def open_server(host: str, port: int) -> viser.ViserServer:
         ):
             pass  # viser would try a thousand other ports, and never return where the host is wrong
     except (OSError, OverflowError, UnicodeError) as error:
-        raise InputError(f"cannot listen on {host!r} port {port}: {error}") from None
+        taken = isinstance(error, OSError) and error.errno == errno.EADDRINUSE
+        reason = "it is taken; choose another one, or 0 for any that is free" if taken else error
+        raise InputError(f"cannot listen on {host!r} port {port}: {reason}") from None
     with _guarding(host), contextlib.redirect_stdout(io.StringIO()):
         server = viser.ViserServer(host=host, port=port, verbose=False)
     server.get_event_loop().set_exception_handler(lambda _, context: _log.debug("%s", context.get("message")))

@@ -21,6 +21,7 @@ STRONGEST = MOST_IMPULSE
 """Largest impulse of a push [N·s]; what a body can stand may be less."""
 
 _PATIENCE = 20  # frames to wait for the performer to take up a pull before the grip is thought lost
+_FAINT = 0.3  # opacity of a handle that nothing follows yet
 _RESTED = 4  # frames after which a reference that has not moved rests
 
 
@@ -76,8 +77,14 @@ class ControlHandle:
             self._put(value)
         return SetControl(self.view.name, tuple(float(v) for v in value))
 
-    def follow(self, reference: np.ndarray, live: bool) -> None:
-        """Bring the handle back to its reference once that rests: it has been clamped, reset, or the past is shown."""
+    def follow(self, reference: np.ndarray, live: bool, waiting: str) -> None:
+        """Bring the handle back to its reference once that rests: it has been clamped, reset, or the past is shown.
+
+        While it waits for the phase in which it is followed, it is faint and says so.
+        """
+        text = f"{self.view.name} (from {waiting!r} on)" if waiting else self.view.name
+        if self._label.text != text:
+            self._label.text, self._gizmo.opacity = text, _FAINT if waiting else 1.0
         moved = np.abs(reference - self._rest).max() > 1e-4
         self._rest, self._still = reference, 0 if moved else self._still + 1
         if not self._held and (self._still >= _RESTED or not live):
@@ -139,7 +146,7 @@ class Hands:
         self.ray = np.array([1.0, 0.0, 0.0])
         """Direction in which it was clicked."""
         self._gizmo: Any = None
-        self._waited = 0
+        self._waited, self._interactive = 0, opening.interactive
         self.controls: dict[str, ControlHandle] = {}
         if not opening.recorded:
             for view in opening.controls:
@@ -219,9 +226,11 @@ class Hands:
 
     def follow(self, frame: Frame) -> None:
         """Keep handles where their references are, and open the hand when the performer has lost the grip."""
+        later = () if frame.phase in self._interactive else frame.coming
+        waiting = next((phase for phase in later if phase in self._interactive), "")
         for name, handle in self.controls.items():
             if name in frame.controls:
-                handle.follow(np.asarray(frame.controls[name], float), frame.live)
+                handle.follow(np.asarray(frame.controls[name], float), frame.live, waiting)
         if self._gizmo is not None:
             self._waited = 0 if frame.pull is not None else self._waited + 1
             if self._waited > _PATIENCE:

@@ -35,6 +35,7 @@ class LiveAct:
             assets=dict(sim.scene.assets),
             models=self._maker.models,
             phases=tuple(sim.machine.phases) if sim.machine else (),
+            interactive=tuple(p.name for p in sim.machine.phases.values() if p.interactive) if sim.machine else (),
             controls=control_views(sim),
             camera=scenario.view().model_dump(mode="json"),
             recorded=False,

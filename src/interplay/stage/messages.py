@@ -45,6 +45,8 @@ class Opening:
     models: tuple[str, ...]
     """Names of the placed models that move, in order."""
     phases: tuple[str, ...]
+    interactive: tuple[str, ...]
+    """Phases in which things follow the live controls; none: always."""
     controls: tuple[ControlView, ...]
     camera: dict[str, Any]
     """Fields of :class:`interplay.scenarios.base.Camera`."""

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from interplay.control.rehearsal import keep_what_is_loaded
-from interplay.errors import InputError, InterplayError, number, pick, whole
+from interplay.errors import InputError, InterplayError, number, pick, unknown_name, whole
 from interplay.models.loader import Character
 from interplay.scenarios import registry, scenario
 from interplay.script.writer import edited
@@ -60,18 +60,20 @@ def playbill(target: str | Path, **options: Any) -> Playbill:
     names, target = {name: name for name in registry()}, str(target)
     if target in names:
         return Playbill(target, names, **options)
-    path = Path(target)
-    if _is_recording(path) or path.suffix.lower() in (".yaml", ".yml"):
-        return Playbill(path.name, {path.name: str(path.resolve())} | names, **options)
-    raise _unknown(target, names)
-
-
-def _unknown(target: str, names: Mapping[str, str]) -> InterplayError:
-    try:
-        pick("scenario (or file, or folder of a recording)", target, dict(names))
-    except InterplayError as error:
-        return error
-    return InputError(f"{target!r} cannot be opened")
+    path = Path(target).resolve()
+    if _is_recording(path):
+        given = [name for name, value in options.items() if value]
+        if given:
+            raise InputError(
+                f"{target!r} is a recording, which keeps what it was made with: {', '.join(given)} cannot change"
+            )
+        folder = path.parent if path.is_file() else path
+        return Playbill(folder.name, {folder.name: str(folder)} | names)
+    if path.suffix.lower() in (".yaml", ".yml"):
+        return Playbill(path.name, {path.name: str(path)} | names, **options)
+    if path.is_dir():
+        raise InputError(f"{target!r} holds no recording: expected the folder of a run")
+    raise unknown_name("scenario (or file, or folder of a recording)", target, names)
 
 
 def _is_recording(path: Path) -> bool:

@@ -32,6 +32,8 @@ class History:
     def __init__(self) -> None:
         """Begin empty."""
         self._frames: deque[_Moment] = deque()
+        self._forces: list[str] = []
+        self._errors: list[str] = []
 
     def add(self, frame: Frame) -> None:
         """Keep what a frame shows; going back in time forgets what came after."""
@@ -59,17 +61,19 @@ class History:
 
     def forces(self) -> dict[str, np.ndarray]:
         """Return the normal forces of the contacts that carry most [N], NaN where there was none."""
-        return _curves([moment.forces for moment in self._frames])
+        return _curves([moment.forces for moment in self._frames], self._forces)
 
     def errors(self) -> dict[str, np.ndarray]:
         """Return the errors of the objectives with most weight."""
-        return _curves([moment.errors for moment in self._frames])
+        return _curves([moment.errors for moment in self._frames], self._errors)
 
 
-def _curves(values: list[dict[str, float]]) -> dict[str, np.ndarray]:
+def _curves(values: list[dict[str, float]], shown: list[str]) -> dict[str, np.ndarray]:
+    """Return the largest curves; one that is shown stays while it exists, as a plot with other curves is a new plot."""
     last = values[-1] if values else {}
-    names = sorted(sorted(last, key=lambda name: -last[name])[:LINES])
-    return {name: np.array([value.get(name, np.nan) for value in values]) for name in names}
+    largest = sorted(last, key=lambda name: -last[name])
+    shown[:] = sorted(list(dict.fromkeys([*(name for name in shown if name in last), *largest]))[:LINES])
+    return {name: np.array([value.get(name, np.nan) for value in values]) for name in shown}
 
 
 class Plots:

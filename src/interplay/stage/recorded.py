@@ -105,6 +105,7 @@ class RecordedAct:
             assets=_assets(run.scene_path),
             models=self._maker.models,
             phases=tuple(dict.fromkeys(self._order)),
+            interactive=(),
             controls=(),
             camera=camera_of(run).model_dump(mode="json"),
             recorded=True,

@@ -22,6 +22,8 @@ FADED = 0.45
 """Opacity of bodies that are seen through."""
 
 _G = mujoco.mjtGeom
+_FOV = 0.7  # vertical field of view [rad]: a longer lens than MuJoCo's 45°, for which scenarios give their distances
+_FARTHER = np.tan(np.radians(45.0) / 2) / np.tan(_FOV / 2)
 _SHADES = 12  # steps of the torque colour: fewer of them, fewer messages
 
 
@@ -260,7 +262,7 @@ class Shot(NamedTuple):
 
     position: np.ndarray
     look_at: np.ndarray
-    fov: float = 0.7
+    fov: float = _FOV
 
 
 def first_shot(camera: dict[str, Any], cast: Cast) -> Shot:
@@ -270,4 +272,4 @@ def first_shot(camera: dict[str, Any], cast: Cast) -> Shot:
     look_at = np.array(camera["lookat"], float)
     if camera.get("follow"):
         look_at[:2] += cast.data.xpos[cast.model.body(camera["follow"]).id][:2]
-    return Shot(look_at - 1.05 * float(camera["distance"]) * forward, look_at)
+    return Shot(look_at - _FARTHER * float(camera["distance"]) * forward, look_at)
