@@ -299,12 +299,23 @@ def test_files_outside_the_folder_are_not_read(write, tmp_path, name):
             "</geometry></visual></link></robot>",
         ),
         ("link.xml", ""),
+        ("python:///etc/hostname", ""),
+        ("python://../hostname", ""),
+        ("body.xml", '<mujoco><asset><texture name="t" type="cube" fileright="/etc/hostname"/></asset></mujoco>'),
+        ("body.xml", '<mujoco><asset><mesh name="m" file="link.stl"/></asset></mujoco>'),
+        (
+            "body.xml",
+            '<robot name="r"><link name="a"><visual><geometry><mesh filename="package://FOLDER/secret.stl"/>'
+            "</geometry></visual></link></robot>",
+        ),
     ],
 )
 def test_nor_files_that_a_sidecar_names(write, tmp_path, model, xml):
     write(f"model: {model}\nroot: torso\n", "play/robot.yaml")
-    write(xml, "play/body.xml")
+    write(xml.replace("FOLDER", tmp_path.name), "play/body.xml")
     write("<mujoco/>", "body.xml")
+    secret = write("solid", "secret.stl")
+    (tmp_path / "play" / "link.stl").symlink_to(secret)
     (tmp_path / "play" / "link.xml").symlink_to(tmp_path / "body.xml")
     path = write(STAND.replace("humanoid: {height: $height, sex: female}", "character: robot.yaml"), "play/play.yaml")
     (message,) = [m for line, m in problems(path) if line == 6]

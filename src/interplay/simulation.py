@@ -31,6 +31,8 @@ WORLDS = {"direct": DirectWorld}
 CONTROLLERS = {"integrated": IntegratedController, "independent": IndependentController}
 """One program over all, or one program per character, in sequence."""
 
+LEAST_MASS = 1e-4
+"""The least a body may be made to weigh [kg]."""
 
 Observer = Callable[[State, Solution, float], None]
 """Called after each step with the state it was solved in, its solution and the step's wall-clock seconds."""
@@ -259,7 +261,7 @@ class Simulation:
     def set_mass(self, body: str, mass: float) -> None:
         """Change a body's mass [kg] while running; its inertia scales along."""
         m, index = self.scene.model, self.scene.body(body)
-        mass = number(f"mass of {body!r}", mass, 1e-4, 1e5, "kg")
+        mass = number(f"mass of {body!r}", mass, LEAST_MASS, 1e5, "kg")
         if m.body_treeid[index] < 0 or m.body_mass[index] <= 0:
             raise InputError(f"set_mass: {body!r} is fixed or has no mass of its own")
         m.body_inertia[index] *= mass / m.body_mass[index]
@@ -277,9 +279,9 @@ class Simulation:
 
     def weigh(self, body: str, control: Control) -> None:
         """Let a body's mass [kg] follow a live control from now on."""
-        if control.kind != "scalar" or control.low[0] <= 0:
+        if control.kind != "scalar" or control.low[0] < LEAST_MASS:
             raise InputError(
-                f"weigh {body!r}: expected a scalar control with a lower bound above 0 kg, got {control.name!r}"
+                f"weigh {body!r}: expected a scalar control with a lower bound ≥ {LEAST_MASS:g} kg, got {control.name!r}"
             )
         self.set_mass(body, float(control.at(self.time).value[0]))
         self._weighed.append((self.scene.body(body), control))

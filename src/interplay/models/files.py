@@ -31,8 +31,11 @@ class ModelFile(NamedTuple):
     dropped: list[str]
 
 
-def read_model(path: Path, packages: Mapping[str, str] | None = None) -> ModelFile:
-    """Read a file and check that its bodies can exist; every problem is named with the file."""
+def read_model(path: Path, packages: Mapping[str, str] | None = None, within: Path | None = None) -> ModelFile:
+    """Read a file and check that its bodies can exist; every problem is named with the file.
+
+    Its meshes and pictures must lie ``within`` a folder, where one is given, also after following links.
+    """
     try:
         if path.stat().st_size > _LARGEST:
             raise InputError(f"{path.name}: larger than {_LARGEST // 1_000_000} MB is no model file")
@@ -47,7 +50,7 @@ def read_model(path: Path, packages: Mapping[str, str] | None = None) -> ModelFi
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            found = reader(path, root, packages or {})
+            found = reader(path, root, packages or {}, within)
     except (ValueError, OSError, KeyError, RuntimeError) as error:
         if isinstance(error, InputError):
             raise
@@ -102,19 +105,19 @@ def _or_infinite(text: str | None) -> float:
         return np.inf
 
 
-def _read_mjcf(path: Path, root: ET.Element, packages: Mapping[str, str]) -> ModelFile:
+def _read_mjcf(path: Path, root: ET.Element, packages: Mapping[str, str], within: Path | None) -> ModelFile:
     """Read MJCF with its includes; meshes, textures and height fields become bytes."""
     spec = mujoco.MjSpec.from_file(str(path))
     assets: dict[str, bytes] = {}
     for kind, folder in ((spec.meshes, spec.meshdir), (spec.textures, spec.texturedir), (spec.hfields, spec.meshdir)):
         for item in kind:
             if item.file:
-                item.file = _keep(assets, path.parent / (folder or "") / item.file, path)
+                item.file = _keep(assets, path.parent / (folder or "") / item.file, path, within)
     spec.meshdir = spec.texturedir = ""
     return _canonical(spec, assets, {}, [])
 
 
-def _read_urdf(path: Path, root: ET.Element, packages: Mapping[str, str]) -> ModelFile:
+def _read_urdf(path: Path, root: ET.Element, packages: Mapping[str, str], within: Path | None) -> ModelFile:
     """Read URDF: meshes are found, velocity limits kept, and what MuJoCo would take wrongly is left out and said."""
     assets: dict[str, bytes] = {}
     dropped: list[str] = []
@@ -134,7 +137,7 @@ def _read_urdf(path: Path, root: ET.Element, packages: Mapping[str, str]) -> Mod
                     dropped.append(f"{part} mesh {Path(name).name} (expected {', '.join(_MESHES)})")
                     link.remove(element)
                 else:
-                    mesh.set("filename", _keep(assets, _locate(name, path, packages, folder), path))
+                    mesh.set("filename", _keep(assets, _locate(name, path, packages, folder), path, within))
     velocity, rubbing = {}, 0
     for joint in root.findall("joint"):
         for tag in ("mimic", "safety_controller", "calibration"):
@@ -216,10 +219,12 @@ def locate(name: str, beside: Path) -> Path:
 
 
 def refuse_outside(path: Path, sidecar: Sidecar) -> None:
-    """Refuse a sidecar whose model file, or what that names (includes, meshes, folders), does not lie beside it or below."""
+    """Refuse a sidecar whose model file, or what that includes, does not lie beside it or below, or in an installed package."""
     for package, folder in sidecar.packages.items():
         _refuse_path(path.name, f"package {package!r}", folder)
-    if not sidecar.model.startswith("python://"):
+    if sidecar.model.startswith("python://"):
+        _refuse_path(path.name, "model", sidecar.model[9:])
+    else:
         _refuse_path(path.name, "model", sidecar.model)
         _refuse_named(locate(sidecar.model, path), path.resolve().parent, set())
 
@@ -233,11 +238,10 @@ def _refuse_named(path: Path, folder: Path, seen: set[Path]) -> None:
         return
     seen.add(found)
     for element in _parse(path, path.read_bytes()).iter():
-        for attribute in ("file", "filename", "meshdir", "texturedir", "assetdir"):
-            name = element.get(attribute)
-            if name is not None and not name.startswith("package://"):
-                _refuse_path(path.name, f"<{element.tag}> {attribute}", name)
-                if element.tag == "include":
+        for attribute, name in element.attrib.items():
+            if attribute.startswith("file") or attribute in ("meshdir", "texturedir", "assetdir"):
+                _refuse_path(path.name, f"<{element.tag}> {attribute}", name.removeprefix("package://"))
+                if element.tag in ("include", "model"):
                     _refuse_named(path.parent / name, folder, seen)
 
 
@@ -265,8 +269,10 @@ def _locate(name: str, path: Path, packages: Mapping[str, str], folder: str) -> 
     )
 
 
-def _keep(assets: dict[str, bytes], file: Path, path: Path) -> str:
+def _keep(assets: dict[str, bytes], file: Path, path: Path, within: Path | None) -> str:
     """Read a file into the assets under a name of its own and return that."""
+    if within is not None and not file.resolve().is_relative_to(within):
+        raise InputError(f"{path.name}: mesh {file.name!r} leads out of the folder of what names it")
     try:
         content = file.read_bytes()
     except OSError as error:

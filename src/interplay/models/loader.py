@@ -35,7 +35,8 @@ class Character(Model):
         file = locate(self.sidecar.model, self.path)
         self._name = self.path.name
         folder = self.path.resolve().parent
-        found = read_model(file, {k: str(folder / v) for k, v in self.sidecar.packages.items()})
+        within = folder if confined and not self.sidecar.model.startswith("python://") else None
+        found = read_model(file, {k: str(folder / v) for k, v in self.sidecar.packages.items()}, within)
         self.assets, self._velocity = found.assets, found.velocity
         self.dropped = list(found.dropped)
         """What of the file is not simulated."""

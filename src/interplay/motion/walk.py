@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -38,6 +39,9 @@ if TYPE_CHECKING:
     from interplay.simulation import Simulation
 
 _EPS = 1e-6
+MOST_STEPS = 1000
+"""Steps that one walk may have."""
+
 _PATIENCE = 0.08
 """Seconds a phase may take longer before the clock of a walk stands still."""
 _SETTLING = 1.5
@@ -167,7 +171,7 @@ class Walk:
         """
         self.name, self.steps, self.gait, self.carried = (
             name,
-            whole("walk steps", steps, 1),
+            whole("walk steps", steps, 1, MOST_STEPS),
             gait or Gait(),
             tuple(carried),
         )
@@ -216,8 +220,11 @@ class Walk:
                     marks.setdefault(round(time, 6), {}).setdefault(what, []).append((walker.model, k))
                 soles[walker.model, k] = (f"{walker.model}/{side}_sole", surfaces[k])
         events, out = [*sorted({0.0, *marks}), self.seconds], []
-        names = [f"{self.name}: {self._label(marks.get(t, {}), soles)}" for t in events[:-1]]
-        names = [n if names.index(n) == i else f"{n} ({names[:i].count(n) + 1})" for i, n in enumerate(names)]
+        names, so_far = [], Counter[str]()
+        for time in events[:-1]:
+            label = f"{self.name}: {self._label(marks.get(time, {}), soles)}"
+            so_far[label] += 1
+            names.append(label if so_far[label] == 1 else f"{label} ({so_far[label]})")
         self._starts = dict(zip(names, events[:-1], strict=True))
         for k, (start, end) in enumerate(pairwise(events)):
             now, then = marks.get(start, {}), marks.get(end, {})

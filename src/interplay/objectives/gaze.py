@@ -52,6 +52,8 @@ class Gaze(Objective):
             raise InputError(f"{self.frame_name!r} cannot move: it belongs to the fixed environment")
         self.dofs, self.dim = self.frame.chain, 3
         self._seen = Frame(scene, self._target) if isinstance(self._target, str) else None
+        if self._seen is not None and self._seen.body == self.frame.body:
+            raise InputError(f"{self.frame_name!r} cannot look at {self._target!r}: it is a part of the same body")
         self.reference = None if self._seen else as_reference("Gaze target", self._target, 3)
 
     def _looked_at(self, terms: Kinematics, time: float) -> np.ndarray:
@@ -77,9 +79,10 @@ def _across(p, R, axis, target, v, J, a):
     Turning about the line of sight is free: 1 − s sᵀ takes it out.
     """
     sight, looks = target - p, np.empty(3)
-    sight = sight / max(np.sqrt((sight * sight).sum()), 1e-9)
     for i in range(3):
         looks[i] = R[i, 0] * axis[0] + R[i, 1] * axis[1] + R[i, 2] * axis[2]
+    far = np.sqrt((sight * sight).sum())
+    sight = sight / far if far > 1e-9 else looks.copy()  # where the frame itself is, every way is the right one
     velocity, jacobian, bias = v[3:].copy(), J[3:].copy(), a[3:].copy()
     velocity -= sight * (sight * v[3:]).sum()
     bias -= sight * (sight * a[3:]).sum()

@@ -9,7 +9,7 @@ import mujoco
 import numpy as np
 from scipy.optimize import least_squares
 
-from interplay.errors import SceneError, vector
+from interplay.errors import InputError, SceneError, vector
 from interplay.scene.surfaces import surface
 
 if TYPE_CHECKING:
@@ -48,6 +48,11 @@ def solve_reach(
         (scene.site(name), target if isinstance(target, str) else vector(f"target of {name!r}", target, (3, 6)))
         for name, target in goals
     ]
+    for s, target in pairs:
+        if not isinstance(target, str) and target.size == 6 and np.linalg.norm(target[3:]) < 1e-9:
+            raise InputError(
+                f"target of {m.site(s).name!r}: expected a direction after the point, got one of zero length"
+            )
     pairs = [(s, scene.site(t) if isinstance(t, str) else t) for s, t in pairs]
     balanced = [
         n for n in movers if balance and scene.kind(n) == "character" and any(k.startswith(f"{n}/") for k in kept)

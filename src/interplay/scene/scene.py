@@ -20,6 +20,9 @@ from interplay.scene.posing import solve_reach
 GROUND = "ground"
 """The contact surface of the ground."""
 
+FARTHEST = 1e3
+"""How far from the origin a model may be placed [m]: the nearest points of far things are lost in rounding."""
+
 _GROUND_HALF = 50.0
 
 
@@ -81,6 +84,8 @@ class Scene:
             raise InputError(f"scene.add: the name {name!r} is taken")
         place = np.zeros(3)
         given = vector(f"position of {name!r}", pos, (2, 3))
+        if np.abs(given).max() > FARTHEST:
+            raise InputError(f"position of {name!r}: expected a place within {FARTHEST:g} m, got {given.tolist()}")
         place[: given.size] = given
         place[2] += model.placement_height
         angle = number(f"yaw of {name!r}", yaw, unit="rad")
@@ -123,13 +128,18 @@ class Scene:
             if model.kind == "character" and getattr(model, "color", 0) is None:
                 model.color = _tint(tint)  # type: ignore[attr-defined]
                 tint += 1
-            child = model.build()
+            child, twin = model.build(), first.setdefault(id(self._placed[name][0]), name)
+            if twin != name:  # placed again, it draws the meshes of the first one: they are most of a scene's size
+                for mesh in child.meshes:
+                    child.delete(mesh)
             body = spec.worldbody.add_frame(pos=place.tolist(), quat=turn.tolist()).attach_body(
                 child.worldbody.first_body(), f"{name}/", ""
             )
             if model.floating and not body.joints:
                 body.add_freejoint(name=f"{name}/free")
-            _share_meshes(spec, name, first.setdefault(id(self._placed[name][0]), name))
+            if twin != name:
+                for geom in body.find_all("geom"):
+                    geom.meshname = geom.meshname.replace(f"{name}/", f"{twin}/", 1)
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("error", UserWarning)
@@ -360,17 +370,6 @@ class Scene:
             return self._rest
         self._rest.update(q, np.zeros(self.model.nv))
         return self._rest
-
-
-def _share_meshes(spec: mujoco.MjSpec, name: str, first: str) -> None:
-    """Let a model that is placed again draw the meshes of the first one: they are most of a scene's size."""
-    if name == first:
-        return
-    for geom in spec.geoms:
-        if geom.meshname.startswith(f"{name}/"):
-            geom.meshname = f"{first}/{geom.meshname.split('/', 1)[1]}"
-    for mesh in [mesh for mesh in spec.meshes if mesh.name.startswith(f"{name}/")]:
-        spec.delete(mesh)
 
 
 def _tint(index: int) -> np.ndarray:

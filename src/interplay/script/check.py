@@ -26,8 +26,8 @@ _LISTS = ("pose", "contacts", "avoid", "may_touch", "background", "phases", "adj
 """Lists whose items can be left out."""
 _NEEDED = ("models", "phases", "scenario")
 """Sections that a file cannot be without."""
-_OPTIONS = ("at", "facing", "quat", "posture", "until", "next")
-"""Keys that can be left out."""
+_OPTIONS = {"models": ("at", "facing", "quat", "posture"), "phases": ("until", "next")}
+"""Keys of entries of a section that can be left out."""
 
 
 def check(path: str | Path) -> list[Problem]:
@@ -68,7 +68,8 @@ def _look(document: Document, path: Path, try_it: bool) -> list[Problem]:
         except ScriptError as error:
             problems += error.problems
         except InterplayError as error:
-            problems.append(Problem(1, f"the first step cannot be made: {error}"))
+            first = chosen.file.phases[0].line if isinstance(chosen, ScriptScenario) else 1
+            problems.append(Problem(first, f"the first step cannot be made: {error}"))
     return problems
 
 
@@ -151,7 +152,9 @@ def _may_go(path: tuple[Any, ...], key: Any) -> bool:
         return path[-1] in _LISTS or (len(path) == 2 and path[0] == "sets")
     if len(path) == 0:
         return key not in (*_NAMED, *_LISTS, *_NEEDED)
-    return (len(path) == 1 and path[0] in _NAMED) or (len(path) == 3 and path[0] == "models") or key in _OPTIONS
+    if len(path) == 2 and key in _OPTIONS.get(path[0], ()):
+        return True
+    return (len(path) == 1 and path[0] in _NAMED) or (len(path) == 3 and path[0] == "models")
 
 
 def _name(phase: Any) -> str:

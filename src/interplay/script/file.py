@@ -133,7 +133,9 @@ class _Common(Entry):
 class Based(_Common):
     """A file that changes another scenario: its parameters and gains."""
 
-    scenario: str = Field(description="a built-in scenario's name, or a file in the same folder or below")
+    scenario: str = Field(
+        max_length=500, description="a built-in scenario's name, or a file in the same folder or below"
+    )
     parameters: dict[str, Number | Flag | str] = Field({}, description="values of its parameters")
 
 
@@ -144,9 +146,9 @@ class File(_Common):
     timeout: Duration = Field(60.0, description="seconds after which a run without --seconds has failed")
     hold: Seconds = Field(2.0, description="seconds an interactive phase is held before the scenario is finished")
     camera: View = Field(View.model_construct(), description="where pictures are taken from")
-    gravity: Weight = Field(9.81, description="[m/s²]")
+    gravity: Annotated[float, Field(strict=True, ge=0, le=100)] = Field(9.81, description="[m/s²]")
     parameters: dict[_Name, Parameter] = Field({}, description="numbers that --set can change, used as $name")
-    models: dict[_Name, AnyModel] = Field(min_length=1, description="who and what is there, by name")
+    models: dict[_Name, AnyModel] = Field(min_length=1, max_length=100, description="who and what is there, by name")
     pose: list[AnyPosing] = Field([], description="how they are posed before it starts, step by step")
     contacts: list[Contact] = Field([], description="what touches at the start")
     marks: dict[Annotated[str, Field(pattern="^[^/$]+$")], Where] = Field(
@@ -157,7 +159,9 @@ class File(_Common):
     late: dict[ModelName, Seconds] = Field({}, description="by how much characters perceive the others late [s]")
     controls: dict[_Name, AnyControl] = Field({}, description="what a user moves while it runs")
     background: list[AnyObjective] = Field([], description="objectives that hold throughout")
-    sets: dict[str, list[AnyObjective]] = Field({}, description="named lists of objectives, for '- use: name'")
+    sets: dict[str, list[AnyObjective]] = Field(
+        {}, max_length=200, description="named lists of objectives, for '- use: name'"
+    )
     phases: list[AnyPhase] = Field(min_length=1, description="what happens, in order")
 
 
@@ -168,6 +172,10 @@ def parameter_class(document: Document) -> type[Parameters]:
     for name, value in given.items() if isinstance(given, dict) else ():
         if not re.match(NAME, name):
             continue  # reported with the rest of the schema
+        if hasattr(Parameters, name):
+            message = f"a parameter cannot be called {str(name)!r}: that is taken"
+            document.problems.append(Problem(document.line(("parameters", name)), message, path=("parameters", name)))
+            continue
         try:
             p = Parameter.model_validate(value if isinstance(value, dict) else {"default": value})
         except pydantic.ValidationError:

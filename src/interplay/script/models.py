@@ -208,7 +208,7 @@ def inside(folder: Path, name: str) -> Path:
     found = Path(os.path.realpath(base / given))
     if not found.is_relative_to(base):
         raise ip.InputError(f"{name!r} leads out of the file's folder")
-    if not found.is_file():
+    if not os.path.isfile(found):  # unlike Path.is_file, no error where a name is too long
         raise ip.InputError(f"{name!r}: no such file in the file's folder")
     return found
 

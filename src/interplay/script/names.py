@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 import interplay as ip
 from interplay.errors import unknown_name
 from interplay.script import entries as e
@@ -11,6 +9,9 @@ from interplay.script.file import File
 from interplay.script.objectives import Pose, Use
 from interplay.script.phases import Walk
 from interplay.script.reader import Document, Problem
+
+MOST_OBJECTIVES, DEEPEST_SET = 1000, 24
+"""How many objectives a set may have with those of the sets that it uses, and how deep such a use may go."""
 
 
 def check_names(file: File, scene: ip.Scene, document: Document) -> list[Problem]:
@@ -35,7 +36,7 @@ def check_names(file: File, scene: ip.Scene, document: Document) -> list[Problem
         for name in e.walk(file)
         if isinstance(name, e.Name) and str(name) not in valid[type(name)]
     ]
-    return [*out, *_phases(file), *_marks(file, scene, document), *_circles(file, document)]
+    return [*out, *_phases(file), *_walkers(file, sites), *_marks(file, scene, document), *_circles(file, document)]
 
 
 def unused(file: File, document: Document) -> list[Problem]:
@@ -76,28 +77,63 @@ def _phases(file: File) -> list[Problem]:
     return out
 
 
-def _marks(file: File, scene: ip.Scene, document: Document) -> list[Problem]:
-    """A mark must not hide a model."""
-    taken = {*scene.names, "now", ip.GROUND}
+def _walkers(file: File, sites: set[str]) -> list[Problem]:
+    """Who walks has soles."""
     return [
-        Problem(document.line(("marks", name)), f"a mark cannot be called {str(name)!r}: that is taken")
-        for name in file.marks
-        if name in taken
+        Problem(name.line, f"{str(name)!r} cannot walk: it has no left_sole and right_sole")
+        for entry in file.phases
+        if isinstance(entry, Walk)
+        for name in entry.walkers
+        if str(name) in file.models and not {f"{name}/left_sole", f"{name}/right_sole"} <= sites
+    ]
+
+
+def _marks(file: File, scene: ip.Scene, document: Document) -> list[Problem]:
+    """A mark must not hide a model, and neither of them what 'now' means."""
+    names = [("mark", "marks", name) for name in file.marks if name in {*scene.names, "now", ip.GROUND}]
+    names += [("model", "models", name) for name in file.models if name == "now"]
+    return [
+        Problem(document.line((section, name)), f"a {what} cannot be called {str(name)!r}: that is taken")
+        for what, section, name in names
     ]
 
 
 def _circles(file: File, document: Document) -> list[Problem]:
-    """A set must not use itself."""
+    """A set must not use itself, and sets that use sets must not grow beyond measure."""
     uses = {
-        str(name): [str(x) for x in e.walk(entries) if isinstance(x, e.SetName)] for name, entries in file.sets.items()
+        str(name): [str(x) for x in e.walk(entries) if isinstance(x, e.SetName) and str(x) in file.sets]
+        for name, entries in file.sets.items()
     }
-
-    def reaches(start: str, goal: str, seen: set[str]) -> bool:
-        following: Iterable[str] = [n for n in uses.get(start, ()) if n not in seen]
-        return any(n == goal or reaches(n, goal, seen | {n}) for n in following)
-
-    return [
-        Problem(document.line(("sets", name)), f"the set {str(name)!r} uses itself")
-        for name in file.sets
-        if reaches(str(name), str(name), set())
+    size: dict[str, int] = {}
+    depth: dict[str, int] = {}
+    waiting = dict(uses)
+    while ready := [name for name, used in waiting.items() if all(u in size for u in used)]:
+        for name in ready:
+            used = waiting.pop(name)
+            size[name] = min(len(file.sets[name]) + sum(size[u] for u in used), MOST_OBJECTIVES + 1)
+            depth[name] = 1 + max((depth[u] for u in used), default=0)
+    out = [
+        Problem(document.line(("sets", name)), f"the set {name!r} uses itself")
+        for name in waiting
+        if _reaches(uses, name)
     ]
+    large = [name for name in size if size[name] > MOST_OBJECTIVES or depth[name] > DEEPEST_SET]
+    return out + [
+        Problem(
+            document.line(("sets", name)),
+            f"the set {name!r} has more than {MOST_OBJECTIVES} objectives, or uses sets that use sets "
+            f"more than {DEEPEST_SET} deep",
+        )
+        for name in large[:1]
+    ]
+
+
+def _reaches(uses: dict[str, list[str]], name: str) -> bool:
+    """Return whether a set uses itself, by whatever way."""
+    seen, ahead = set[str](), [*uses[name]]
+    while ahead:
+        following = ahead.pop()
+        if following not in seen:
+            seen.add(following)
+            ahead += uses[following]
+    return name in seen

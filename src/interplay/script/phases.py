@@ -156,6 +156,10 @@ class _Timed(_Part):
             "interactive": self.interactive,
             "origin": f"{play.file}:{self.line}",
         }
+        if self.timeout is not None and (self.seconds or 0.0) > self.timeout:
+            raise ip.InputError(
+                f"{self.name!r} is held for {self.seconds:g} s, but has failed after {self.timeout:g} s: give it a longer timeout"
+            )
         out |= self.given("seconds", "fade")
         if self.until is not None:
             out["until"] = ip.conditions.all_of(*(c for entry in self.until for c in entry.make()))

@@ -33,8 +33,9 @@ class Problem(NamedTuple):
 
 
 def in_order(problems: Iterable[Problem]) -> list[Problem]:
-    """Return problems in the order of their lines, each once."""
-    return sorted({(p.line, p.message): p for p in problems}.values(), key=lambda p: (p.line, p.message))
+    """Return problems in the order of their lines, each once and on one line, whatever the names in it are made of."""
+    plain = (p._replace(message="".join(c if c.isprintable() else " " for c in p.message)) for p in problems)
+    return sorted({(p.line, p.message): p for p in plain}.values(), key=lambda p: (p.line, p.message))
 
 
 class ScriptError(InputError):
