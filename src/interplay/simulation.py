@@ -20,9 +20,10 @@ from interplay.errors import InputError, InterplayError, number, pick, unknown_n
 from interplay.motion.controls import OF_PHASE, Control, Target, adjusted, hand
 from interplay.motion.hands import PUSH_SECONDS, Pull, Push, bounded, strength, within_reach
 from interplay.motion.machine import Entry, Machine
+from interplay.motion.masses import Masses
 from interplay.objectives.base import AS_DECLARED, Gains, Objective
 from interplay.qp import solvers
-from interplay.scene.kinematics import Kinematics, weigh_subtrees
+from interplay.scene.kinematics import Kinematics
 from interplay.scene.scene import Scene
 from interplay.worlds.direct import DirectWorld
 
@@ -30,9 +31,6 @@ WORLDS = {"direct": DirectWorld}
 
 CONTROLLERS = {"integrated": IntegratedController, "independent": IndependentController}
 """One program over all, or one program per character, in sequence."""
-
-LEAST_MASS = 1e-4
-"""The least a body may be made to weigh [kg]."""
 
 Observer = Callable[[State, Solution, float], None]
 """Called after each step with the state it was solved in, its solution and the step's wall-clock seconds."""
@@ -72,7 +70,7 @@ class Simulation:
         self.observers: list[Observer] = []
         self.steps = 0
         self.solution: Solution | None = None
-        self.mass_changes = 0
+        self.masses = Masses(scene, self.controller.refresh)
         self.inputs: list[Target] = []
         """Live input since the last block of a recording, in the form of a targets file."""
         self._pushes: list[Push] = []
@@ -81,7 +79,6 @@ class Simulation:
         self.adjustments: dict[tuple[str, str | None], Gains] = {}
         """Gains that objectives were given instead of their own, by label and phase (None: in all)."""
         self._labels: set[tuple[str, str | None]] = set()
-        self._weighed: list[tuple[int, Control]] = []
         self._foreseen: Entry | None = None
         self._forces: dict[str, np.ndarray] | None = {}
         self._touching: tuple[Contact, ...] = ()
@@ -260,42 +257,11 @@ class Simulation:
 
     def set_mass(self, body: str, mass: float) -> None:
         """Change a body's mass [kg] while running; its inertia scales along."""
-        m, index = self.scene.model, self.scene.body(body)
-        mass = number(f"mass of {body!r}", mass, LEAST_MASS, 1e5, "kg")
-        if m.body_treeid[index] < 0 or m.body_mass[index] <= 0:
-            raise InputError(f"set_mass: {body!r} is fixed or has no mass of its own")
-        m.body_inertia[index] *= mass / m.body_mass[index]
-        m.body_mass[index] = mass
-        self._masses_changed()
-
-    def _set_masses(self, mass: np.ndarray, inertia: np.ndarray) -> None:
-        self.scene.model.body_mass[:], self.scene.model.body_inertia[:] = mass, inertia
-        self._masses_changed()
-
-    def _masses_changed(self) -> None:
-        weigh_subtrees(self.scene.model)
-        self.controller.refresh()
-        self.mass_changes += 1
+        self.masses.set(body, mass)
 
     def weigh(self, body: str, control: Control) -> None:
         """Let a body's mass [kg] follow a live control from now on."""
-        if control.kind != "scalar" or control.low[0] < LEAST_MASS:
-            raise InputError(
-                f"weigh {body!r}: expected a scalar control with a lower bound ≥ {LEAST_MASS:g} kg, got {control.name!r}"
-            )
-        self.set_mass(body, float(control.at(self.time).value[0]))
-        self._weighed.append((self.scene.body(body), control))
-
-    def _weigh_all(self) -> None:
-        """Let the masses follow their controls."""
-        m, changed = self.scene.model, False
-        for body, control in self._weighed:
-            mass, before = float(control.at(self.time).value[0]), float(m.body_mass[body])
-            if mass != before:
-                m.body_inertia[body] *= mass / before
-                m.body_mass[body], changed = mass, True
-        if changed:
-            self._masses_changed()
+        self.masses.follow(body, control, self.time)
 
     # -- state ---------------------------------------------------------------------------------------------------------
 
@@ -344,25 +310,19 @@ class Simulation:
             self._forces = _forces(*self.pressing)
         return self._forces
 
-    @property
-    def masses(self) -> tuple[np.ndarray, np.ndarray] | None:
-        """Masses [kg] and inertias [kg·m²] of all bodies, if any has changed since the beginning."""
-        m = self.scene.model
-        return (m.body_mass.copy(), m.body_inertia.copy()) if self.mass_changes else None
-
     @contextmanager
     def at(self, entry: Entry) -> Iterator[None]:
         """Look at the moment at which a phase was entered for a while."""
-        saved, present = self._state, self.masses
+        saved, present = self._state, self.masses.present
         self._state = State(entry.time, entry.qpos, entry.qvel, np.zeros_like(entry.qvel), saved.memory)
         if entry.masses is not None:
-            self._set_masses(*entry.masses)
+            self.masses.set_all(*entry.masses)
         try:
             yield
         finally:
             self._state = saved
             if present is not None and entry.masses is not None:
-                self._set_masses(*present)
+                self.masses.set_all(*present)
 
     def checkpoint(self) -> dict[str, Any]:
         """Return what resumes this run, as plain numbers."""
@@ -383,15 +343,15 @@ class Simulation:
             "forces": {name: force.tolist() for name, force in self._contact_forces().items()},
             "machine": self.machine.checkpoint() if self.machine else None,
             "rng": self.rng.bit_generator.state,
-            "mass": [m.body_mass.tolist(), m.body_inertia.tolist()] if self.mass_changes else None,
+            "mass": [m.body_mass.tolist(), m.body_inertia.tolist()] if self.masses.changes else None,
         }
 
     def restore(self, data: dict[str, Any]) -> None:
         """Continue from a checkpoint of the same scenario."""
         nq, nv = self.scene.model.nq, self.scene.model.nv
         qpos, qvel = vector("checkpoint qpos", data["qpos"], nq), vector("checkpoint qvel", data["qvel"], nv)
-        if data["mass"] or self.mass_changes:
-            self._set_masses(*(map(np.array, data["mass"]) if data["mass"] else self._first_masses))
+        if data["mass"] or self.masses.changes:
+            self.masses.set_all(*(map(np.array, data["mass"]) if data["mass"] else self._first_masses))
         self.adjustments = {(label, phase): Gains(*gains) for label, phase, gains in data.get("adjustments", ())}
         for name, saved in data["controls"].items():
             pick("control", name, self.controls).restore(saved)
@@ -435,8 +395,7 @@ class Simulation:
         """Do what is due at the present state: live input, masses, phases."""
         while self.targets and self.targets[0].time <= self.time + 1e-9:
             self.apply(self.targets.pop(0))
-        if self._weighed:
-            self._weigh_all()
+        self.masses.update(self.time)
         if self.machine is not None:
             self.machine.update(self)
             self._foresee(self.machine)

@@ -66,9 +66,9 @@ class Recorder:
                 self._sizes[self._phases[-1]] = size
         if solution.fallback:
             self._conflicts.append((len(self._states) - 1, [list(c) for c in solution.conflicts]))
-        if self._masses[0] != sim.mass_changes:
+        if self._masses[0] != sim.masses.changes:
             m = sim.scene.model
-            self._masses = (sim.mass_changes, m.body_mass.copy(), m.body_inertia.copy())
+            self._masses = (sim.masses.changes, m.body_mass.copy(), m.body_inertia.copy())
         self._mass.append(self._masses[1])
         self._inertia.append(self._masses[2])
         if len(self._states) >= self._per_block:
@@ -108,7 +108,7 @@ class Recorder:
         applied = np.array([s.applied for s in states])
         if applied.any():
             arrays["applied"] = applied
-        if self._sim.mass_changes:
+        if self._sim.masses.changes:
             arrays["body_mass"], arrays["body_inertia"] = np.array(self._mass), np.array(self._inertia)
         names = list(dict.fromkeys(self._phases))
         inputs, self._sim.inputs = self._sim.inputs, []

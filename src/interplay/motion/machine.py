@@ -238,7 +238,8 @@ class Machine:
         if self.entries:
             self.entries[-1].left, self.entries[-1].fade = now, phase.fade
         self._activate(
-            sim, Entry(name, now, sim.state.qpos.copy(), sim.state.qvel.copy(), not self.entries, masses=sim.masses)
+            sim,
+            Entry(name, now, sim.state.qpos.copy(), sim.state.qvel.copy(), not self.entries, masses=sim.masses.present),
         )
 
     def _activate(self, sim: Simulation, entry: Entry) -> None:
