@@ -16,7 +16,7 @@ from websockets.sync.client import connect
 from interplay.stage import front
 from interplay.stage.director import Director
 from interplay.stage.link import Link
-from interplay.stage.messages import Frame, Play
+from interplay.stage.messages import Frame, Play, Pull, SetControl, Speed
 from interplay.stage.performer import playbill
 from interplay.stage.view import furnish
 from stage_tools import CAMERA, Reader
@@ -95,7 +95,7 @@ def _malformed(rng):
     return b"\xc1" + struct.pack(">d", math.nan)  # a byte that msgpack never uses
 
 
-def _hostile(rng, server, client):
+def _hostile(rng, server, client, frame):
     """A message of the right form, with the wrong content, to things that exist or not."""
     handle = server.get_clients()[client]
     uuids = [*handle.gui._gui_input_handle_from_uuid, "no-such-uuid"]
@@ -118,8 +118,12 @@ def _hostile(rng, server, client):
         return {"type": phase, "name": rng.choice(nodes), "owner": owner}
     if kind == 6:
         ray = {"ray_origin": triple, "ray_direction": rng.choice([triple, [0.0] * 3]), "screen_pos": [number, 0.0]}
-        more = {"name": rng.choice(nodes), "instance_index": rng.choice([None, 10**6, -1]), "modifier": None}
-        return {"type": "SceneNodeClickMessage", **ray, **more, "owner": owner}
+        name = rng.choice([*server.scene._handle_from_node_name, *nodes])
+        if rng.random() < 0.5:  # a ray that meets somebody
+            there = frame.com[rng.randrange(len(frame.com))] + [rng.gauss(0, 0.02) for _ in range(3)]
+            ray |= {"ray_origin": [4.0, 0.0, 1.5], "ray_direction": (there - [4.0, 0.0, 1.5]).tolist()}
+        more = {"name": name, "instance_index": rng.choice([None, 10**6, -1]), "modifier": None}
+        return {"type": "SceneNodeClickMessage", **ray, **more, "owner": rng.choice(["", owner])}
     if kind == 7:  # what viser would understand, and nobody should be heard saying
         return rng.choice(
             [
@@ -169,7 +173,7 @@ def test_ten_thousand_hostile_messages(stage):
     _wait(lambda: director.audience.holder == number)
     for _ in range(MESSAGES - MALFORMED):
         try:
-            intruder.say(_hostile(rng, server, number))
+            intruder.say(_hostile(rng, server, number, tapped.frames[-1]))
         except (WebSocketException, KeyError):
             pytest.fail("messages of the right form do not end a connection")
     _wait(lambda: director._queue.qsize() == 0)
@@ -187,6 +191,7 @@ def test_ten_thousand_hostile_messages(stage):
             numbers = [v for v in (value if isinstance(value, tuple) else (value,)) if isinstance(v, float)]
             assert np.isfinite(numbers).all()
             assert np.abs(numbers).max(initial=0.0) <= front.FARTHEST
+    assert {SetControl, Pull, Speed} <= {type(command) for command in tapped.commands}  # they went all the way
     assert server._share_tunnel is None
     watcher.close()
 

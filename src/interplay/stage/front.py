@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import errno
+import functools
 import http
 import io
 import ipaddress
@@ -42,6 +43,11 @@ PER_SECOND = 2000
 """Messages that are read from one browser in a second; more have to wait."""
 SEATS = 24
 """Browsers that are let in at the same time."""
+SILENCE = 20.0
+"""Seconds after which a browser is asked whether it still reads, and within which it must answer; else it has to leave."""
+BACKLOG = 1 << 18
+"""Bytes on their way to one browser. What is newer waits here, where a later value replaces it: a slow browser sees fewer frames,
+not old ones."""
 
 Triple: TypeAlias = tuple[float, float, float]
 Quaternion: TypeAlias = tuple[float, float, float, float]
@@ -130,7 +136,8 @@ def admitted(headers: Headers, host: str) -> bool:
     """Return whether a request may come in, by its ``Host`` and ``Origin``.
 
     A page of another site has another origin than the host it calls. A site that points its own name at this machine (DNS
-    rebinding) shows that name as host; only addresses, localhost and the name we were told to serve are ours.
+    rebinding) shows that name as host; only addresses, localhost, the name we were told to serve and, where others may come in,
+    this machine's own names are ours. Nothing is looked up: what a name leads to is for its owner to say.
     """
     try:
         called = headers.get_all("Host")
@@ -141,7 +148,7 @@ def admitted(headers: Headers, host: str) -> bool:
         if is_loopback(host):
             ours = is_loopback(name)
         else:
-            ours = is_loopback(name) or name.lower() == host.lower() or _is_address(name)
+            ours = is_loopback(name) or _is_address(name) or name.lower() in {host.lower(), *own_names()}
         return ours and (not origins or origins[0].lower() in {f"{s}://{called[0].lower()}" for s in ("http", "https")})
     except ValueError:
         return False
@@ -152,6 +159,13 @@ def _is_address(name: str) -> bool:
         return bool(ipaddress.ip_address(name))
     except ValueError:
         return False
+
+
+@functools.cache
+def own_names() -> tuple[str, ...]:
+    """Return the names by which others may know this machine."""
+    name = socket.gethostname().lower()
+    return name, f"{name}.local", socket.getfqdn().lower()
 
 
 def check(raw: Any) -> bool:
@@ -236,12 +250,15 @@ def _guarding(host: str) -> Iterator[None]:
         async def seat(connection: Any) -> None:
             seated[0] += 1
             connection.recv = _listener(connection)
+            connection.transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, BACKLOG)
             try:
                 await handler(connection)
             finally:
                 seated[0] -= 1
 
-        return plain(seat, *args, **{**options, "process_request": admit, "max_size": LARGEST, "logger": _quiet()})
+        ours = {"process_request": admit, "max_size": LARGEST}
+        ours |= {"ping_interval": SILENCE, "ping_timeout": SILENCE, "close_timeout": 2.0}
+        return plain(seat, *args, **{**options, **ours, "logger": _quiet()})
 
     with _patching:
         websockets.asyncio.server.serve = serve  # type: ignore[assignment]

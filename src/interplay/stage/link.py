@@ -38,6 +38,8 @@ Message = Opening | Frame | Notice | Download
 
 _WAITING = 1000
 """Commands and messages (other than frames) that may wait; more are dropped."""
+PATIENCE = 5.0
+"""Seconds within which every command is answered, if only by a frame; then the user is told that it is not."""
 
 
 class Outbox:
@@ -160,6 +162,7 @@ class Link:
         theirs.close()
         self._commands: queue.Queue[Command] = queue.Queue(_WAITING)
         self._lost: list[Notice] = []
+        self._asked: float | None = None  # since when an answer is waited for
         self._broken = False
         self._sender = threading.Thread(target=self._run, daemon=True)
         self._sender.start()
@@ -176,6 +179,7 @@ class Link:
 
     def send(self, command: Command) -> None:
         """Send a command without waiting; if the performer hears nothing for long, it is dropped."""
+        self._asked = self._asked or time.monotonic()
         try:
             self._commands.put_nowait(command)
         except queue.Full:
@@ -207,6 +211,11 @@ class Link:
             code = self._process.exitcode
             if code:
                 out.append(Notice("error", f"the performer has ended unexpectedly (exit code {code}); start it again"))
+        if out:
+            self._asked = None
+        elif self._asked is not None and time.monotonic() > self._asked + PATIENCE:
+            self._asked = time.monotonic()
+            out.append(Notice("warning", "the performer does not answer: what you do is done when it does"))
         return out
 
     def close(self, seconds: float = 3.0) -> None:

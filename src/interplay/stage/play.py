@@ -13,7 +13,7 @@ from typing import Any
 
 from interplay.errors import InputError, InterplayError
 from interplay.stage.director import Director
-from interplay.stage.front import close_server, is_loopback, open_server
+from interplay.stage.front import close_server, is_loopback, open_server, own_names
 from interplay.stage.link import Link, Message
 from interplay.stage.messages import Notice, Opening
 from interplay.stage.performer import Playbill, playbill
@@ -57,6 +57,8 @@ def play(
         url = f"http://{_shown(host)}:{server.get_port()}"
         if not is_loopback(host):
             tell(f"warning: anyone who reaches {host} on port {server.get_port()} can watch and take control")
+            if _shown(host) == "localhost":
+                tell(f"from other machines: http://{own_names()[0]}:{server.get_port()}, or by an address of this one")
         tell(f"{bill.first} is on stage: {url}   (Ctrl-C closes it)")
         if browser:
             webbrowser.open(url)
