@@ -16,7 +16,7 @@ from interplay.errors import InputError
 from interplay.stage import front
 from interplay.stage.audience import Audience
 from interplay.stage.director import Director
-from interplay.stage.hands import box_edges, dragged
+from interplay.stage.hands import STRONGEST, box_edges, dragged
 from interplay.stage.messages import LetGo, ObjectiveView, Open, Play, Pull, PullView, Push, Seek, SetControl
 from interplay.stage.overlays import corners, hull, support_polygons
 from interplay.stage.panel import within
@@ -325,7 +325,7 @@ def test_clicking_grabs_pulls_and_lets_go(stage, server):
     np.testing.assert_allclose(link.heard[-1].impulse, [0, -20, 0])
     director.push(1e9, np.array([0, 0, 1.0]))
     director.turn()
-    np.testing.assert_allclose(link.heard[-1].impulse, [0, 0, 150])
+    np.testing.assert_allclose(link.heard[-1].impulse, [0, 0, STRONGEST])
     director.hands.click(*ray)
     director.turn()
     assert isinstance(link.heard[-1], LetGo)
