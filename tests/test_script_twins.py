@@ -7,10 +7,11 @@ from interplay.io.run import finished
 from interplay.scenarios import scenario
 
 
-@pytest.mark.parametrize("name", ["box", "door", "king"])
-def test_the_file_moves_as_its_twin(name):
+@pytest.mark.parametrize(("name", "dt"), [("box", 0.015), ("door", 0.01), ("king", None)])
+def test_the_file_moves_as_its_twin(name, dt):
     twins = [scenario(name)(), scenario(f"{name}.yaml")()]
-    sims = [twin.simulation() for twin in twins]
+    assert twins[0].dt == twins[1].dt
+    sims = [twin.simulation(dt) for twin in twins]
     assert sims[0].controls.keys() == sims[1].controls.keys()
     apart = 0.0
     while not finished(sims[0], twins[0]) and sims[0].time < twins[0].timeout:

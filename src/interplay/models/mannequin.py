@@ -35,7 +35,7 @@ class Looks:
         """Add a loft; rows are (fraction of span below top, rx, ry, cx, cy) with radii in metres at stature 1.74 m."""
         s = self.s
         rows5 = [(*row, 0.0, 0.0)[:5] for row in rows]
-        sections = [Section(top - f * span, rx * s, ry * s, cx * s, cy * s) for f, rx, ry, cx, cy in rows5]
+        sections = tuple(Section(top - f * span, rx * s, ry * s, cx * s, cy * s) for f, rx, ry, cx, cy in rows5)
         add_shape(self.spec, body, name, loft(sections, **options), rgba)  # type: ignore[arg-type]
 
     def _ball(self, body: mujoco.MjsBody, name: str, radius: float, rgba: list[float] | None = None) -> None:

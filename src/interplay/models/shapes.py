@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -22,8 +23,9 @@ class Section(NamedTuple):
     cy: float = 0.0
 
 
+@functools.lru_cache(maxsize=1024)  # the same bodies are built again and again
 def loft(
-    sections: Sequence[Section], *, sides: int = 20, rings: int = 14, dome: float = 0.8, exponent: float = 2.0
+    sections: tuple[Section, ...], *, sides: int = 20, rings: int = 14, dome: float = 0.8, exponent: float = 2.0
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return vertices (n, 3) and triangles (k, 3) of a closed surface through the sections.
 
@@ -60,7 +62,9 @@ def loft(
             faces += [(a, b, c), (a, c, d)]
         faces.append((count * sides, nxt, k))
         faces.append((count * sides + 1, (count - 1) * sides + k, (count - 1) * sides + nxt))
-    return vertices, np.asarray(faces)
+    triangles = np.asarray(faces)
+    vertices.flags.writeable = triangles.flags.writeable = False
+    return vertices, triangles
 
 
 def add_shape(
