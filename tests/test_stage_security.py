@@ -117,9 +117,13 @@ def _hostile(rng, server, client):
         phase = rng.choice(["TransformControlsDragStartMessage", "TransformControlsDragEndMessage"])
         return {"type": phase, "name": rng.choice(nodes), "owner": owner}
     if kind == 6:
-        ray = {"ray_origin": triple, "ray_direction": rng.choice([triple, [0.0] * 3]), "screen_pos": [number, 0.0]}
-        more = {"name": rng.choice(nodes), "instance_index": rng.choice([None, 10**6, -1]), "modifier": None}
-        return {"type": "SceneNodeClickMessage", **ray, **more, "owner": owner}
+        ray = {"ray_origin": triple, "ray_direction": rng.choice([triple, [0.0] * 3]), "screen_pos": [[number, 0.0]]}
+        return {
+            "type": "ScenePointerMessage",
+            "event_type": "click",
+            **ray,
+            "modifier": rng.choice([None, "shift", ""]),
+        }
     if kind == 7:  # what viser would understand, and nobody should be heard saying
         return rng.choice(
             [
