@@ -182,9 +182,21 @@ class Stage:
         half = frame["height"] / 2 / np.tan(camera.fov / 2)
         return frame["x"] + frame["width"] / 2 + half * x / z, frame["y"] + frame["height"] / 2 + half * y / z
 
+    def seen_from(self):
+        """Where the holder's camera is, and what it looks at (6)."""
+        camera = self.server.get_clients()[self.director.audience.holder].camera
+        return np.concatenate([camera.position, camera.look_at])
+
     def drag(self, tab, begin, end, steps=8):
-        """Drag the mouse from one place in the world to another."""
-        mouse = tab.page.mouse
+        """Drag the mouse from one place in the world to another, once the camera stands still."""
+        mouse, seen = tab.page.mouse, [self.seen_from()]
+
+        def still():
+            tab.page.wait_for_timeout(400)
+            seen.append(self.seen_from())
+            return np.abs(seen[-1] - seen[-2]).max() < 1e-6
+
+        tab.until(still, "a camera that stands still")
         a, b = np.array(self.pixel(tab, begin)), np.array(self.pixel(tab, end))
         mouse.move(*a)
         tab.page.wait_for_timeout(600)  # what is under the mouse is found when a frame is drawn
@@ -200,6 +212,40 @@ def seat(stage, open_tab):
     tab = open_tab(stage.url)
     tab.until(lambda: len(stage.director.audience) == before + 1 and stage.frame is not None, "a seat on the stage")
     return tab
+
+
+def on_tab(tab, name):
+    tab.page.get_by_role("tab", name=name).click()
+
+
+def press(tab, *buttons):
+    for button in buttons:
+        tab.page.get_by_text(button, exact=True).click()
+
+
+def slide(tab, which, key):
+    """Press a key on a slider of the panel, counted from above: the first is time, the second speed."""
+    tab.page.get_by_role("slider").nth(which).focus()
+    tab.page.keyboard.press(key)
+
+
+def grab(stage, tab, body):
+    """Click a body, so that it is held."""
+    cast = stage.director._cast
+    x, y = stage.pixel(tab, cast.data.xpos[cast.model.body(body).id])
+    tab.page.mouse.move(x, y)
+    tab.page.wait_for_timeout(800)  # what is under the mouse is found when a frame is drawn
+    tab.page.mouse.click(x, y)
+    tab.until(lambda: stage.frame.pull is not None, "a grip on the body")
+
+
+def download(tab, button, folder):
+    """Press a button that saves, and return where the file is now."""
+    with tab.page.expect_download() as waiting:
+        tab.page.get_by_role("button", name=button).click()
+    path = folder / waiting.value.suggested_filename
+    waiting.value.save_as(path)
+    return path
 
 
 def leave(stage, *tabs):

@@ -1,11 +1,17 @@
 """The stage as a person uses it: Debian's chromium, a mouse, and a simulation that answers."""
 
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
+import yaml
+from typer.testing import CliRunner
 
-from stage_tools import Stage, leave, seat
+from interplay.cli import app
+from interplay.io.recording import Recording
+from interplay.io.run import run
+from stage_tools import Stage, download, grab, leave, on_tab, press, seat, slide
 
 pytestmark = pytest.mark.filterwarnings("ignore:Queued a .* on a closed connection")
 HAND = "king/right_palm"
@@ -20,9 +26,8 @@ def king():
 
 def test_the_king_reaches_where_the_handle_is_dragged(king, open_tab):
     tab = seat(king, open_tab)
-    tab.page.get_by_text("Play", exact=True).click()
+    press(tab, "Play")
     tab.until(lambda: king.frame.phase == "reach", "the reach phase")
-    tab.page.wait_for_timeout(3000)
     handle = king.director.hands.controls["reach"]
     at, size = np.array(handle._gizmo.position), king.director.hands._size
     up = np.array([0, 0, 1.0])
@@ -37,39 +42,46 @@ def test_the_king_reaches_where_the_handle_is_dragged(king, open_tab):
     leave(king, tab)
 
 
-def test_grab_pull_and_let_go(king, open_tab):
+def test_grab_pull_let_go_and_push(king, open_tab):
     tab = seat(king, open_tab)
-    tab.page.get_by_text("Play", exact=True).click()
-    cast = king.director._cast
-    chest = cast.data.xpos[cast.model.body("rear/chest").id].copy()
-    tab.page.wait_for_timeout(500)
-    x, y = king.pixel(tab, chest)
-    tab.page.mouse.move(x, y)
-    tab.page.wait_for_timeout(800)
-    tab.page.mouse.click(x, y)
-    tab.until(lambda: king.frame.pull is not None, "a grip on the body")
+    press(tab, "Play")
+    grab(king, tab, "rear/chest")
     assert king.frame.pull.body.startswith("rear/")
     point, size = np.array(king.frame.pull.point), 0.8 * king.director.hands._size
     up = np.array([0, 0, 1.0])
     king.drag(tab, point + 0.8 * size * up, point + (0.8 * size + 0.4) * up)
     tab.until(lambda: king.frame.pull.force[2] > 20.0, "a force upwards")
     tab.shot("pull")
-    tab.page.get_by_role("tab", name="Touch").click()
-    tab.page.get_by_role("button", name="Let go").click()
+    on_tab(tab, "Touch")
+    press(tab, "Let go")
     tab.until(lambda: king.frame.pull is None, "the body let go")
+    rear, seen = king.director.opening.models.index("rear"), [king.frame.com]
+
+    def rests():
+        tab.page.wait_for_timeout(300)
+        seen.append(king.frame.com)
+        return np.abs(seen[-1] - seen[-2]).max() < 2e-4
+
+    tab.until(rests, "all at rest")
+    end, most = time.monotonic() + 20, 0.0
+    press(tab, "Push")
+    while most < 0.005:  # it lasts a second: no time to ask the page meanwhile
+        assert time.monotonic() < end, f"pushed by {most:.4f} m only"
+        most = max(most, float(np.linalg.norm(king.frame.com[rear] - seen[-1][rear])))
+        time.sleep(0.02)
+    tab.until(rests, "all at rest again")
+    np.testing.assert_allclose(seen[-1], seen[0], atol=0.05)  # they stand
     leave(king, tab)
 
 
 def test_scrub_and_play_on(king, open_tab):
     tab = seat(king, open_tab)
-    tab.page.get_by_text("Play", exact=True).click()
+    press(tab, "Play")
     tab.until(lambda: king.frame.time > 2.0, "two seconds")
-    tab.page.get_by_text("Pause", exact=True).click()
+    press(tab, "Pause")
     tab.until(lambda: not king.frame.playing, "a pause")
     late = king.frame.time
-    thumb = tab.page.get_by_role("slider").first
-    thumb.focus()
-    tab.page.keyboard.press("Home")
+    slide(tab, 0, "Home")
     tab.until(lambda: king.frame.time < 0.5, "the beginning")
     assert not king.frame.live
     tab.shot("past")
@@ -97,12 +109,124 @@ def test_two_browsers_and_one_holds_control(king, open_tab):
 
 def test_change_scenario(king, open_tab):
     tab = seat(king, open_tab)
-    tab.page.get_by_role("textbox", name="Scenario").or_(tab.page.locator("input[value=king]")).first.click()
-    tab.page.get_by_role("option", name="stand", exact=True).click()
-    tab.until(lambda: king.director.opening.scenario == "stand" and king.frame is not None, "another scenario")
-    tab.page.get_by_text("Play", exact=True).click()
-    tab.until(lambda: king.frame.time > 0.5, "half a second of it")
+    stand_up(king, tab)
     tab.shot("stand")
-    time.sleep(0.1)
     assert king.frame.qpos.size == king.director._cast.model.nq
     leave(king, tab)
+
+
+def stand_up(stage, tab):
+    """Open the scenario ``stand``, or begin it again, and play it."""
+    if stage.director.opening.scenario == "stand":
+        press(tab, "Pause", "Reset")
+        tab.until(lambda: stage.frame.time == 0.0, "the beginning")
+    else:
+        tab.page.locator(f'input[value="{stage.director.opening.scenario}"]').first.click()
+        tab.page.get_by_role("option", name="stand", exact=True).click()
+        tab.until(lambda: stage.director.opening.scenario == "stand" and stage.frame is not None, "another scenario")
+    press(tab, "Play")
+    tab.until(lambda: stage.frame.time > 0.3, "a moment of it")
+
+
+def test_what_was_tuned_and_done_is_saved_and_repeated(king, open_tab, tmp_path):
+    tab = seat(king, open_tab)
+    stand_up(king, tab)
+    on_tab(tab, "Tune")
+    chosen = king.director._panels[king.director.audience.holder]._which.value
+    tab.page.get_by_label("Weight").fill("0.35")
+    tab.page.keyboard.press("Enter")
+
+    def weights():
+        return [o.weight for o in king.frame.objectives if o.label == chosen]
+
+    tab.until(lambda: weights() == [0.35], "the weight")
+    phase = king.frame.phase
+    tab.until(lambda: king.frame.phase != phase and weights() == [0.35], "the weight in another phase")
+    grab(king, tab, "alice/chest")
+    point, size = np.array(king.frame.pull.point), 0.8 * king.director.hands._size
+    king.drag(tab, point + [0, 0, 0.8 * size], point + [0, 0, 0.8 * size + 0.2])
+    on_tab(tab, "Touch")
+    press(tab, "Push", "Let go")
+    tab.until(lambda: king.frame.pull is None, "the body let go")
+    press(tab, "Pause")
+    tab.until(lambda: not king.frame.playing, "a pause")
+    moment, qpos = king.frame.time, king.frame.qpos
+    on_tab(tab, "Tune")
+
+    file = download(tab, "Save scenario", tmp_path)
+    assert CliRunner().invoke(app, ["check", str(file)]).exit_code == 0
+    assert yaml.safe_load(file.read_text())["adjust"] == [{"objective": chosen, "weight": 0.35}]
+
+    performance = download(tab, "Save performance", tmp_path)
+    said = performance.read_text()
+    assert all(verb in said for verb in ("adjust ", "pull alice/", "push alice/", "let go")), said
+    out = tmp_path / "again"
+    arguments = ["run", "stand", "--targets", str(performance), "--seconds", f"{moment + 0.1}", "--out", str(out)]
+    assert CliRunner().invoke(app, arguments).exit_code == 0
+    again = Recording(out)
+    at = int(np.abs(again["time"] - moment).argmin())
+    assert again["time"][at] == pytest.approx(moment)
+    np.testing.assert_allclose(again["qpos"][at], qpos, atol=1e-6)
+    leave(king, tab)
+
+
+def test_a_recording_is_played_and_scrubbed_with_overlays(open_tab, tmp_path):
+    run("stand", tmp_path / "run", seconds=4.0)
+    stage = Stage(tmp_path / "run")
+    try:
+        tab = seat(stage, open_tab)
+        assert tab.page.get_by_role("tab").all_inner_texts() == ["Show", "Plots"]
+        on_tab(tab, "Show")
+        for overlay in stage.director.overlays.all.values():
+            if not overlay.on:
+                tab.page.get_by_label(overlay.title).click()
+        tab.until(lambda: all(stage.director.overlays.switched.values()), "all overlays")
+        press(tab, "Play")
+        tab.until(lambda: stage.frame.time > 1.0 and stage.frame.objectives, "a second of it")
+        press(tab, "Pause")
+        tab.until(lambda: not stage.frame.playing, "a pause")
+        slide(tab, 0, "End")
+        tab.until(lambda: stage.frame.time == stage.frame.span[1], "the end")
+        tab.page.get_by_text(f"{stage.frame.time:.2f} s").first.wait_for()
+        late = tab.shot("late", "canvas")
+        slide(tab, 0, "Home")
+        tab.until(lambda: stage.frame.time == stage.frame.span[0], "the beginning")
+        tab.until(lambda: np.abs(tab.shot("early", "canvas") - late).max() > 60, "another picture")
+        slide(tab, 0, "End")
+        tab.until(lambda: np.abs(tab.shot("again", "canvas") - late).mean() < 0.5, "the same picture again")
+        assert not stage.frame.playing  # it was looked at, not played to the end
+        press(tab, "Play")
+        tab.until(lambda: stage.frame.playing and stage.frame.time < 3.0, "it from the beginning")
+        leave(stage, tab)
+    finally:
+        stage.close()
+
+
+def test_the_tutorials_file_from_beginning_to_end(open_tab):
+    stage = Stage(Path(__file__).parents[1] / "examples" / "carry_table.yaml")
+    try:
+        tab = seat(stage, open_tab)
+        hand = stage.director.hands.controls["hand"]
+        tab.until(lambda: hand._label.text == "hand (from 'follow' on)", "a handle that says when it acts")
+        press(tab, "Play")
+        slide(tab, 1, "End")
+        tab.until(lambda: stage.frame.speed == 2.0, "double speed")
+        tab.until(lambda: "walk" in stage.frame.phase, "the walk")
+        tab.shot("walk")
+        tab.until(lambda: stage.frame.phase == "follow" or stage.frame.ended, "the last phase")
+        assert not stage.frame.ended
+        tab.until(lambda: hand._label.text == "hand", "a handle that acts")
+        table = stage.director._cast.data.xpos[stage.director._cast.model.body("table/table").id]
+        beside = table[:2] + stage.director.opening.camera["lookat"][:2]
+        tab.until(lambda: np.abs(stage.seen_from()[3:5] - beside).max() < 0.01, "a camera that has gone along")
+        at, size, up = np.array(hand._gizmo.position), stage.director.hands._size, np.array([0, 0, 1.0])
+        tab.until(lambda: np.linalg.norm(stage.site("ann/right_palm") - at) < 0.03, "her hand at the handle")
+        stage.drag(tab, at + 0.8 * size * up, at + (0.8 * size - 0.2) * up)
+        goal = np.array(hand._gizmo.position)
+        assert at[2] - goal[2] > 0.1, "the handle was not dragged"
+        tab.until(lambda: np.linalg.norm(stage.site("ann/right_palm") - goal) < 0.03, "her hand at the new place")
+        tab.shot("follow")
+        assert not [e for e in tab.errors if "WebGL" not in e]
+        leave(stage, tab)
+    finally:
+        stage.close()

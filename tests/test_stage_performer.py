@@ -227,7 +227,7 @@ def test_live_input_can_be_saved_and_replayed(tmp_path):
     house.do(SetControl("com", (0.03, 0.02, 0.9)), Pause(), Save(7, "targets"))
     saved = house.said[-1]
     assert isinstance(saved, Download)
-    assert (saved.client, saved.name) == (7, "stand.csv")
+    assert (saved.client, saved.name) == (7, "stand-performance.csv")
     (tmp_path / "t.csv").write_bytes(saved.content)
     twin = scenario("stand")().simulation(0.01)
     twin.targets = read_targets(tmp_path / "t.csv", twin)

@@ -117,13 +117,12 @@ def _hostile(rng, server, client, frame):
         phase = rng.choice(["TransformControlsDragStartMessage", "TransformControlsDragEndMessage"])
         return {"type": phase, "name": rng.choice(nodes), "owner": owner}
     if kind == 6:
-        ray = {"ray_origin": triple, "ray_direction": rng.choice([triple, [0.0] * 3]), "screen_pos": [number, 0.0]}
-        name = rng.choice([*server.scene._handle_from_node_name, *nodes])
+        ray = {"ray_origin": triple, "ray_direction": rng.choice([triple, [0.0] * 3]), "screen_pos": [[number, 0.0]]}
         if rng.random() < 0.5:  # a ray that meets somebody
             there = frame.com[rng.randrange(len(frame.com))] + [rng.gauss(0, 0.02) for _ in range(3)]
             ray |= {"ray_origin": [4.0, 0.0, 1.5], "ray_direction": (there - [4.0, 0.0, 1.5]).tolist()}
-        more = {"name": name, "instance_index": rng.choice([None, 10**6, -1]), "modifier": None}
-        return {"type": "SceneNodeClickMessage", **ray, **more, "owner": rng.choice(["", owner])}
+        modifier = rng.choice([None, "shift", ""])
+        return {"type": "ScenePointerMessage", "event_type": "click", **ray, "modifier": modifier}
     if kind == 7:  # what viser would understand, and nobody should be heard saying
         return rng.choice(
             [

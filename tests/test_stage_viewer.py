@@ -15,6 +15,7 @@ from websockets.exceptions import InvalidStatus
 from interplay.errors import InputError
 from interplay.stage import front
 from interplay.stage.audience import Audience
+from interplay.stage.camera import Following
 from interplay.stage.director import Director
 from interplay.stage.hands import STRONGEST, box_edges, dragged
 from interplay.stage.messages import LetGo, ObjectiveView, Open, Play, Pull, PullView, Push, Seek, SetControl
@@ -400,6 +401,59 @@ def test_a_recording_is_not_touched(server, box):
     turns(director, lambda: len(director.audience) == 0)
     server._client_connect_cb.clear()
     server._client_disconnect_cb.clear()
+
+
+def test_a_camera_goes_along_and_lets_the_user_turn_it(monkeypatch):
+    clock = [100.0]
+    monkeypatch.setattr("interplay.stage.camera.time.monotonic", lambda: clock[0])
+    camera = SimpleNamespace(position=np.array([3.0, 0, 1]), look_at=np.zeros(3), update_timestamp=1.0)
+    following = Following(np.zeros(3))
+
+    def pass_by(seconds, subject, running=True, answers=True):
+        clock[0] += seconds
+        before = camera.position
+        following.go(camera, np.array(subject, float), running)
+        camera.look_at = camera.look_at + (camera.position - before)  # as viser's does
+        camera.update_timestamp += answers and (camera.position != before).any()
+        return camera.position - before
+
+    np.testing.assert_allclose(pass_by(0.1, [0.1, 0.2, 0.5]), [0.1, 0.2, 0])  # over the ground only
+    assert not pass_by(0.05, [0.3, 0.2, 0]).any()  # it has just answered, after 50 ms
+    assert pass_by(0.06, [0.3, 0.2, 0]).any()
+    camera.position = camera.position + [0, 1.0, 0]  # the user turns it
+    for _ in range(5):
+        assert not pass_by(0.1, [0.5, 0.2, 0]).any()
+    total = sum(pass_by(0.2, [0.5, 0.2, 0]) for _ in range(6))
+    np.testing.assert_allclose(camera.look_at[:2], [0.5, 0.2], atol=0.01)
+    np.testing.assert_allclose(total, [0.2, 0, 0], atol=0.01)
+    assert np.linalg.norm(pass_by(2.0, [9.0, 0.2, 0])) < 2.0  # it catches up, it does not jump
+    pass_by(5.0, [20.0, 0.2, 0], running=False)
+    assert camera.look_at[0] == pytest.approx(20.0)  # another moment is looked at: at once
+
+
+def test_a_curve_that_is_plotted_stays_while_it_exists(box):
+    opening, sim = box
+    history = History()
+
+    def add(time, **normal):
+        names = tuple((name, "ground") for name in normal)
+        n = len(names)
+        touching = {
+            "contacts": names,
+            "contact_pose": np.zeros((n, 7)),
+            "contact_size": np.zeros((n, 2)),
+            "contact_force": np.zeros((n, 3)),
+            "contact_normal": np.array(list(normal.values()), float),
+            "grounded": np.ones(n, bool),
+        }
+        history.add(still(sim, opening.models, time=time, **touching))
+        return [name.split(" ")[0] for name in history.forces()]
+
+    seven = dict(zip("abcdefg", (7, 6, 5, 4, 3, 2, 1), strict=True))
+    assert add(0.0, **seven) == list("abcdef")
+    assert add(0.1, **(seven | {"g": 50})) == list("abcdef")
+    del seven["b"]
+    assert add(0.2, **seven) == list("acdefg")
 
 
 def test_bounds_are_a_box():

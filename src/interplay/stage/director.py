@@ -68,11 +68,13 @@ class Director:
         self._clients: dict[int, viser.ClientHandle] = {}
         self._panels: dict[int, Panel] = {}
         self._following: dict[int, Following] = {}
-        self._home = np.zeros(3)  # where what cameras follow was when the first shot was taken
+        self._beside = np.zeros(3)  # where the first shot looks, seen from what cameras follow [m]
         self._queue: queue.Queue[tuple[int | None, Callable[[], None]]] = queue.Queue()
         self._relaxed: deque[tuple[float, str]] = deque(maxlen=3)
         self._told: dict[str, float] = {}
         self._due = {"panel": 0.0, "plot": 0.0}
+        # Of the whole scene, not of each body: a body before a handle would take the mouse away from it.
+        server.scene.on_click()(self._clicked)
         server.on_client_connect(lambda client: self._put(None, lambda: self._join(client), always=True))
         server.on_client_disconnect(lambda client: self._put(None, lambda: self._leave(client.client_id), always=True))
 
@@ -115,7 +117,7 @@ class Director:
         def act() -> None:
             self._following.pop(client, None)
             if on:
-                self._following[client] = Following(self._subject())
+                self._following[client] = Following(self._clients[client].camera.look_at - self._subject())
 
         self._put(None, act)
 
@@ -175,16 +177,14 @@ class Director:
                 self._cast.remove()
             self.overlays.clear()
             self.opening, self.frame = opening, None
-            self._cast = Cast(
-                self._server.scene, compile_scene(opening), self._clicked if not opening.recorded else None
-            )
+            self._cast = Cast(self._server.scene, compile_scene(opening))
             self._cast.fade(self.overlays.switched["through"])
-        self._home = self._subject()
-        self._following = {n: Following(self._home) for n in self._clients} if opening.camera.get("follow") else {}
         self._history.clear()
         self._relaxed.clear()
         self._server.gui.set_panel_label(f"Interplay · {opening.scenario}")
         shot = first_shot(opening.camera, self._cast)
+        self._beside = shot.look_at - self._subject()
+        self._following = {n: Following(self._beside) for n in self._clients} if opening.camera.get("follow") else {}
         initial = self._server.initial_camera
         initial.position, initial.look_at, initial.up, initial.fov = shot.position, shot.look_at, (0, 0, 1.0), shot.fov
         for client in self._clients.values():
@@ -235,7 +235,7 @@ class Director:
     def _join(self, client: viser.ClientHandle) -> None:
         self._clients[client.client_id] = client
         if self.opening is not None and self.opening.camera.get("follow"):
-            self._following[client.client_id] = Following(self._home)
+            self._following[client.client_id] = Following(self._beside)
         self._hand_over(lambda: self.audience.join(client.client_id), client.client_id)
         self._redraw()
 

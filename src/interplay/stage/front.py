@@ -20,7 +20,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 from urllib.parse import urlsplit
 
 import msgspec
@@ -91,14 +91,12 @@ class _DragEnd(_Spoken, tag="TransformControlsDragEndMessage"):
     owner: str = ""
 
 
-class _Click(_Spoken, tag="SceneNodeClickMessage"):
-    name: str
+class _Click(_Spoken, tag="ScenePointerMessage"):
+    event_type: Literal["click"]
     ray_origin: Triple
     ray_direction: Triple
-    screen_pos: tuple[float, float]
-    instance_index: int | None = None
+    screen_pos: tuple[tuple[float, float]]
     modifier: str | None = None
-    owner: str = ""
 
 
 class _Any(msgspec.Struct):

@@ -146,7 +146,7 @@ class Hands:
         self.ray = np.array([1.0, 0.0, 0.0])
         """Direction in which it was clicked."""
         self._gizmo: Any = None
-        self._waited, self._interactive = 0, opening.interactive
+        self._waited, self._interactive, self._recorded = 0, opening.interactive, opening.recorded
         self.controls: dict[str, ControlHandle] = {}
         if not opening.recorded:
             for view in opening.controls:
@@ -174,7 +174,7 @@ class Hands:
 
     def click(self, origin: Any, direction: Any) -> None:
         """Grab the body that a ray meets; let go when it is the one held already."""
-        hit = self._cast.pick(origin, direction)
+        hit = self._cast.pick(origin, direction) if not self._recorded else None
         if hit is None:
             return
         same = self.holding and self.hit is not None and hit.body == self.hit.body

@@ -262,7 +262,9 @@ class Panel:
             self._do.send(Adjust(self._which.value, **{gain: value}))
 
     def _camera(self, following: bool) -> None:
-        box = self._gui.add_checkbox("Camera follows", following, hint="The camera goes along with the scene.")
+        box = self._gui.add_checkbox(
+            "Camera follows", following, hint="The camera goes along with the scene; turn it and zoom as you like."
+        )
         if not self.holds:
             self._root(box)
         number = self._client.client_id

@@ -271,7 +271,7 @@ class Performer:
             raise InputError("this is a recording: its live input is written by interplay export DIR OUT.csv")
         act, stem = self._act, Path(self.name).stem
         texts: dict[str, tuple[str, Callable[[], str]]] = {
-            "targets": (f"{stem}.csv", act.targets),
+            "targets": (f"{stem}-performance.csv", act.targets),
             "scenario": (f"{stem}-edited.yaml", lambda: edited(act.scenario, act.sim.adjustments)),
         }
         name, text = pick("thing to save", what, texts)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import mujoco
@@ -147,8 +146,8 @@ class _Company:
 class Cast:
     """The bodies of one scenario, drawn in a scene."""
 
-    def __init__(self, scene: viser.SceneApi, model: mujoco.MjModel, on_click: Callable[[Any], Any] | None = None):
-        """Add the shapes of a model; ``on_click`` is called with viser's event when a body is clicked, if it can be."""
+    def __init__(self, scene: viser.SceneApi, model: mujoco.MjModel):
+        """Add the shapes of a model."""
         self.model = m = model
         self.data = mujoco.MjData(m)
         shapes: dict[tuple[str, bool], list[Part]] = {}
@@ -159,9 +158,6 @@ class Cast:
         made = {key: _Batch(scene, m, key[0], instances, key[1]) for key, instances in shapes.items()}
         self.moving = _Company(m, [batch for (_, moving), batch in made.items() if moving])
         self.fixed = _Company(m, [batch for (_, moving), batch in made.items() if not moving])
-        if on_click is not None:
-            for batch in self.moving.batches:
-                batch.handle.on_click(on_click)
         self._tinted = False
         self.place(np.asarray(m.qpos0))
         self.fixed.place(self.data)
