@@ -131,7 +131,7 @@ class Director:
         if self.hands is not None and not self.hands.push(strength, direction):
             self._tell(Notice("info", "Click a body first: it is pushed where you clicked it."))
 
-    async def _clicked(self, event: Any) -> None:
+    def _clicked(self, event: viser.SceneClickEvent) -> None:
         origin, direction = event.ray_origin, event.ray_direction
         self.post(event.client_id, lambda: self.hands.click(origin, direction) if self.hands is not None else None)
 

@@ -34,6 +34,7 @@ from interplay.stage.messages import (
 )
 from interplay.stage.overlays import Overlay
 from interplay.stage.plots import History, Plots
+from interplay.stage.status import status
 
 DIRECTIONS: dict[str, np.ndarray | None] = {
     "away from me": None,
@@ -136,9 +137,9 @@ class Panel:
                 box = gui.add_checkbox(overlay.title, switched[name], hint=overlay.help)
                 self._on(box, lambda value, name=name: self._do.switch(name, bool(value)))
             self._camera(following)
-        with tabs.add_tab("Plots"):
+        with tabs.add_tab("Plots") as tab:
             shown = gui.add_checkbox("Live plots", False, hint="Drawn three times a second.")
-            self.plots = plots = Plots(gui, opening.dt)
+            self.plots = plots = Plots(gui, tab, opening.dt)
             self._on(shown, lambda value: plots.switch(bool(value)))
         if not opening.recorded:
             with tabs.add_tab("Tune"):
@@ -328,29 +329,7 @@ class Panel:
 
 _SMALL = "font-size:0.8em;color:#5a6472;line-height:1.35;padding:0 0.75em;margin:0.2em 0"
 _LIST = "margin:0.1em 0;padding-left:1.2em"
-_STATUS = "font-size:0.85em;line-height:1.5;padding:0.1em 0.75em"
-_ONE_LINE = "overflow:hidden;white-space:nowrap;text-overflow:ellipsis"  # what is below must not jump as phases change
-_CHIP = "display:inline-block;border-radius:0.7em;padding:0.05em 0.6em;margin:0.1em 0.25em 0.1em 0;"
-_MORE = "color:#8a94a2;padding-left:0.3em"
 
 
 def _offered(opening: Opening, offers: tuple[str, ...]) -> str:
     return opening.scenario if opening.scenario in offers else offers[0]
-
-
-def status(opening: Opening, frame: Frame, note: str) -> str:
-    """Return the three lines that say what happens: time and pace; phases; who controls, what was relaxed, why it ended."""
-    how = "playing" if frame.playing else "paused"
-    if not frame.live and not opening.recorded:
-        how = "the past"
-    pace = f" · {frame.pace.factor:.2f}× real time" if frame.playing and frame.live and not opening.recorded else ""
-    phases = [(frame.phase, "background:#2e5e8c;color:#fff")] if frame.phase else []
-    phases += [(phase, "background:#e8ecf1;color:#5a6472") for phase in frame.coming[:3]]
-    chips = "".join(f"<span style='{_CHIP}{style}'>{html.escape(phase)}</span>" for phase, style in phases)
-    more = len(frame.coming) - 3
-    left = f"<span style='{_MORE}'>+{more}</span>" if more > 0 else ""
-    said = f"<span style='color:#b06010'>{html.escape(note)}</span>" if note else html.escape(frame.ended)
-    return (
-        f"<div style='{_STATUS}'><div><b>{frame.time:.2f} s</b> · {how}{pace}</div>"
-        f"<div style='display:flex'><div style='{_ONE_LINE}'>{chips}</div>{left}</div><div>{said or '&nbsp;'}</div></div>"
-    )

@@ -76,30 +76,17 @@ def _curves(values: list[dict[str, float]], shown: list[str]) -> dict[str, np.nd
     return {name: np.array([value.get(name, np.nan) for value in values]) for name in shown}
 
 
+_TITLES = ("step time [ms] against Δt", "contact normal forces [N]", "objective errors [m, rad]")
+
+
 class Plots:
-    """The plots of one browser, in the container that is open when they are made."""
+    """The plots of one browser, in a tab of its panel."""
 
-    def __init__(self, gui: viser.GuiApi, dt: float):
-        """Add the plots, hidden until they are switched on."""
-        self._dt, self._on = dt, False
-        none = np.array([0.0, 1.0])
-
-        def plot(title: str, names: list[str]) -> Any:
-            return gui.add_uplot(
-                (none, *(none * np.nan for _ in names)),
-                _series(names),
-                title=title,
-                height=150,
-                visible=False,
-                scales={"x": uplot.Scale(time=False, auto=True), "y": uplot.Scale(auto=True)},
-                legend=uplot.Legend(show=True, live=False),
-                cursor=uplot.Cursor(show=False),
-            )
-
-        self._step = plot("step time [ms] against Δt", ["slowest step", "Δt"])
-        self._force = plot("contact normal forces [N]", ["–"])
-        self._error = plot("objective errors [m, rad]", ["–"])
-        self._names: dict[str, list[str]] = {}
+    def __init__(self, gui: viser.GuiApi, tab: Any, dt: float):
+        """Take the tab; nothing is drawn before the plots are switched on."""
+        self._gui, self._tab, self._dt = gui, tab, dt
+        self._on = False
+        self._plots: dict[str, tuple[list[str], Any]] = {}
 
     @property
     def on(self) -> bool:
@@ -109,7 +96,7 @@ class Plots:
     def switch(self, on: bool) -> None:
         """Show or hide them."""
         self._on = on
-        for plot in (self._step, self._force, self._error):
+        for _, plot in self._plots.values():
             plot.visible = on
 
     def draw(self, history: History) -> None:
@@ -117,13 +104,31 @@ class Plots:
         times = history.times()
         if not self._on or len(times) < 2:
             return
-        self._step.data = (times, history.steps(), np.full(len(times), 1e3 * self._dt))
-        for kind, plot, curves in (("force", self._force, history.forces()), ("error", self._error, history.errors())):
+        steps = {"slowest step": history.steps(), "Δt": np.full(len(times), 1e3 * self._dt)}
+        for title, curves in zip(_TITLES, (steps, history.forces(), history.errors()), strict=True):
             if curves:
-                if list(curves) != self._names.get(kind):
-                    self._names[kind] = list(curves)
-                    plot.series = _series(list(curves))
-                plot.data = (times, *curves.values())
+                self._draw(title, list(curves), (times, *curves.values()))
+
+    def _draw(self, title: str, names: list[str], data: tuple[np.ndarray, ...]) -> None:
+        """Draw one plot; with other curves it is made anew, as viser's loses its scale of time when they change."""
+        drawn, plot = self._plots.get(title, ([], None))
+        if drawn == names:
+            plot.data = data
+            return
+        if plot is not None:
+            plot.remove()
+        with self._tab:
+            plot = self._gui.add_uplot(
+                data,
+                _series(names),
+                title=title,
+                height=150,
+                scales={"x": uplot.Scale(time=False, auto=True), "y": uplot.Scale(auto=True)},
+                legend=uplot.Legend(show=True, live=False),
+                cursor=uplot.Cursor(show=False),
+                order=1e6 + _TITLES.index(title),  # below the switch, each in its place
+            )
+        self._plots[title] = (names, plot)
 
 
 def _series(names: list[str]) -> tuple[uplot.Series, ...]:
