@@ -74,7 +74,7 @@ class Director:
         self._told: dict[str, float] = {}
         self._due = {"panel": 0.0, "plot": 0.0}
         # Of the whole scene, not of each body: a body before a handle would take the mouse away from it.
-        server.scene.on_click()(self._clicked)  # type: ignore[arg-type] # coroutines, too
+        server.scene.on_click()(self._clicked)
         server.on_client_connect(lambda client: self._put(None, lambda: self._join(client), always=True))
         server.on_client_disconnect(lambda client: self._put(None, lambda: self._leave(client.client_id), always=True))
 
