@@ -187,9 +187,9 @@ class Stage:
         camera = self.server.get_clients()[self.director.audience.holder].camera
         return np.concatenate([camera.position, camera.look_at])
 
-    def drag(self, tab, begin, end, steps=8):
-        """Drag the mouse from one place in the world to another, once the camera stands still."""
-        mouse, seen = tab.page.mouse, [self.seen_from()]
+    def camera_rests(self, tab):
+        """Wait until the holder's camera stands still."""
+        seen = [self.seen_from()]
 
         def still():
             tab.page.wait_for_timeout(400)
@@ -197,20 +197,36 @@ class Stage:
             return np.abs(seen[-1] - seen[-2]).max() < 1e-6
 
         tab.until(still, "a camera that stands still")
-        a, b = np.array(self.pixel(tab, begin)), np.array(self.pixel(tab, end))
-        mouse.move(*a)
-        tab.page.wait_for_timeout(600)  # what is under the mouse is found when a frame is drawn
-        mouse.down()
+
+    def drag(self, tab, gizmo, upwards, size, steps=8):
+        """Drag a handle by its upper arrow with the mouse, and return where it was and where it is."""
+        self.camera_rests(tab)
+        at = np.array(gizmo.position)
+        arrow = at + [0, 0, 0.8 * size]
+        a, b = np.array(self.pixel(tab, arrow)), np.array(self.pixel(tab, arrow + [0, 0, upwards]))
+        point_at(tab, *a)
+        tab.page.mouse.down()
         for i in range(1, steps + 1):
-            mouse.move(*(a + (b - a) * i / steps))
+            tab.page.mouse.move(*(a + (b - a) * i / steps))
             tab.page.wait_for_timeout(150)
-        mouse.up()
+        tab.page.mouse.up()
+        tab.until(lambda: abs(gizmo.position[2] - at[2]) > 0.5 * abs(upwards), "the handle dragged", 10)
+        return at, np.array(gizmo.position)
+
+
+def point_at(tab, x, y):
+    """Move the mouse somewhere, and wait: what is under it is found when a frame is drawn."""
+    tab.page.mouse.move(x, y)
+    drawn = "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
+    for _ in range(2):
+        tab.page.evaluate(drawn)
+        tab.page.wait_for_timeout(200)
 
 
 def seat(stage, open_tab):
-    before = len(stage.director.audience)
+    before = set(stage.director.audience)
     tab = open_tab(stage.url)
-    tab.until(lambda: len(stage.director.audience) == before + 1 and stage.frame is not None, "a seat on the stage")
+    tab.until(lambda: set(stage.director.audience) - before and stage.frame is not None, "a seat on the stage")
     return tab
 
 
@@ -231,12 +247,13 @@ def slide(tab, which, key):
 
 def grab(stage, tab, body):
     """Click a body, so that it is held."""
+    stage.camera_rests(tab)
     cast = stage.director._cast
     x, y = stage.pixel(tab, cast.data.xpos[cast.model.body(body).id])
-    tab.page.mouse.move(x, y)
-    tab.page.wait_for_timeout(800)  # what is under the mouse is found when a frame is drawn
+    point_at(tab, x, y)
     tab.page.mouse.click(x, y)
     tab.until(lambda: stage.frame.pull is not None, "a grip on the body")
+    return stage.director.hands._gizmo
 
 
 def download(tab, button, folder):

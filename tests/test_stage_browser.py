@@ -13,7 +13,6 @@ from interplay.io.recording import Recording
 from interplay.io.run import run
 from stage_tools import Stage, download, grab, leave, on_tab, press, seat, slide
 
-pytestmark = pytest.mark.filterwarnings("ignore:Queued a .* on a closed connection")
 HAND = "king/right_palm"
 
 
@@ -28,12 +27,7 @@ def test_the_king_reaches_where_the_handle_is_dragged(king, open_tab):
     tab = seat(king, open_tab)
     press(tab, "Play")
     tab.until(lambda: king.frame.phase == "reach", "the reach phase")
-    handle = king.director.hands.controls["reach"]
-    at, size = np.array(handle._gizmo.position), king.director.hands._size
-    up = np.array([0, 0, 1.0])
-    king.drag(tab, at + 0.8 * size * up, at + (0.8 * size + 0.25) * up)
-    goal = np.array(handle._gizmo.position)
-    assert goal[2] - at[2] > 0.12, "the handle was not dragged"
+    at, goal = king.drag(tab, king.director.hands.controls["reach"]._gizmo, 0.25, king.director.hands._size)
     np.testing.assert_allclose(goal[:2], at[:2], atol=0.02)
     tab.until(lambda: np.linalg.norm(king.frame.controls["reach"] - goal) < 1e-3, "the reference at the new target")
     tab.until(lambda: np.linalg.norm(king.site(HAND) - goal) < 0.05, "the hand within 5 cm of the new target", 20)
@@ -45,11 +39,9 @@ def test_the_king_reaches_where_the_handle_is_dragged(king, open_tab):
 def test_grab_pull_let_go_and_push(king, open_tab):
     tab = seat(king, open_tab)
     press(tab, "Play")
-    grab(king, tab, "rear/chest")
+    handle = grab(king, tab, "rear/chest")
     assert king.frame.pull.body.startswith("rear/")
-    point, size = np.array(king.frame.pull.point), 0.8 * king.director.hands._size
-    up = np.array([0, 0, 1.0])
-    king.drag(tab, point + 0.8 * size * up, point + (0.8 * size + 0.4) * up)
+    king.drag(tab, handle, 0.4, 0.8 * king.director.hands._size)
     tab.until(lambda: king.frame.pull.force[2] > 20.0, "a force upwards")
     tab.shot("pull")
     on_tab(tab, "Touch")
@@ -142,9 +134,8 @@ def test_what_was_tuned_and_done_is_saved_and_repeated(king, open_tab, tmp_path)
     tab.until(lambda: weights() == [0.35], "the weight")
     phase = king.frame.phase
     tab.until(lambda: king.frame.phase != phase and weights() == [0.35], "the weight in another phase")
-    grab(king, tab, "alice/chest")
-    point, size = np.array(king.frame.pull.point), 0.8 * king.director.hands._size
-    king.drag(tab, point + [0, 0, 0.8 * size], point + [0, 0, 0.8 * size + 0.2])
+    handle = grab(king, tab, "alice/chest")
+    king.drag(tab, handle, 0.2, 0.8 * king.director.hands._size)
     on_tab(tab, "Touch")
     press(tab, "Push", "Let go")
     tab.until(lambda: king.frame.pull is None, "the body let go")
@@ -219,11 +210,9 @@ def test_the_tutorials_file_from_beginning_to_end(open_tab):
         table = stage.director._cast.data.xpos[stage.director._cast.model.body("table/table").id]
         beside = table[:2] + stage.director.opening.camera["lookat"][:2]
         tab.until(lambda: np.abs(stage.seen_from()[3:5] - beside).max() < 0.01, "a camera that has gone along")
-        at, size, up = np.array(hand._gizmo.position), stage.director.hands._size, np.array([0, 0, 1.0])
+        at = np.array(hand._gizmo.position)
         tab.until(lambda: np.linalg.norm(stage.site("ann/right_palm") - at) < 0.03, "her hand at the handle")
-        stage.drag(tab, at + 0.8 * size * up, at + (0.8 * size - 0.2) * up)
-        goal = np.array(hand._gizmo.position)
-        assert at[2] - goal[2] > 0.1, "the handle was not dragged"
+        _, goal = stage.drag(tab, hand._gizmo, -0.2, stage.director.hands._size)
         tab.until(lambda: np.linalg.norm(stage.site("ann/right_palm") - goal) < 0.03, "her hand at the new place")
         tab.shot("follow")
         assert not [e for e in tab.errors if "WebGL" not in e]

@@ -24,8 +24,6 @@ from stage_tools import CAMERA, Reader
 MESSAGES, MALFORMED = 10_000, 1_500  # of which each malformed one ends its connection
 _HOSTILE = [math.nan, math.inf, -math.inf, 1e300, -1e12, 2**63, 0, -1, 1e-320, "", "x" * 400, None, [], {}, True]
 
-pytestmark = pytest.mark.filterwarnings("ignore:Queued a .* on a closed connection")
-
 
 class _Tapped:
     """A link that keeps what passes through it."""

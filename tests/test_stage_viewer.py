@@ -26,8 +26,6 @@ from interplay.stage.plots import History
 from interplay.stage.view import Cast, compile_scene, first_shot, furnish, parts, product, seen
 from stage_tools import Listening, Reader, opening_of, still, turns
 
-pytestmark = pytest.mark.filterwarnings("ignore:Queued a .* on a closed connection")
-
 
 @pytest.fixture(scope="module")
 def server():
@@ -429,6 +427,43 @@ def test_a_camera_goes_along_and_lets_the_user_turn_it(monkeypatch):
     assert np.linalg.norm(pass_by(2.0, [9.0, 0.2, 0])) < 2.0  # it catches up, it does not jump
     pass_by(5.0, [20.0, 0.2, 0], running=False)
     assert camera.look_at[0] == pytest.approx(20.0)  # another moment is looked at: at once
+
+
+def test_a_newcomers_camera_comes_to_the_first_shot_whatever_it_told_before(monkeypatch):
+    clock = [100.0]
+    monkeypatch.setattr("interplay.stage.camera.time.monotonic", lambda: clock[0])
+    camera = SimpleNamespace(position=np.array([3.0, 3, 3]), look_at=np.zeros(3), update_timestamp=1.0)
+    arm, subject = np.array([3.0, -4, 1]), np.array([5.0, 0, 0.7])
+    following = Following(np.array([0.0, 0, 0.1]), arm)
+
+    def go(seconds=0.1):
+        clock[0] += seconds
+        following.go(camera, subject, True)
+
+    def report(position, look_at):
+        camera.position, camera.look_at = np.array(position, float), np.array(look_at, float)
+        camera.update_timestamp += 1
+
+    go()
+    np.testing.assert_allclose([*camera.position, *camera.look_at], [8, -4, 1.8, 5, 0, 0.8])
+    report([3, 3, 3], [0, 0, 0])  # late: where it was before it had heard
+    go()
+    assert camera.look_at[0] == 0.0  # no move from there
+    go(1.0)
+    assert camera.look_at[0] == 5.0  # it is asked again
+    report([8, -4, 1.8], [5, 0, 0.8])
+    go()
+    subject[0] = 5.1
+    go()  # the browser needed some time to answer, and gets as much again
+    go(1.0)
+    np.testing.assert_allclose(camera.position, [8.1, -4, 1.8])  # from now on it goes along
+
+    following = Following(np.zeros(3), arm)
+    for _ in range(20):  # one whose user keeps turning it
+        go(1.0)
+        report([1, 1, 1], [*subject[:2], 0])
+    go(1.0)
+    np.testing.assert_allclose(camera.position, [1, 1, 1])
 
 
 def test_a_curve_that_is_plotted_stays_while_it_exists(box):

@@ -68,7 +68,6 @@ class Director:
         self._clients: dict[int, viser.ClientHandle] = {}
         self._panels: dict[int, Panel] = {}
         self._following: dict[int, Following] = {}
-        self._beside = np.zeros(3)  # where the first shot looks, seen from what cameras follow [m]
         self._queue: queue.Queue[tuple[int | None, Callable[[], None]]] = queue.Queue()
         self._relaxed: deque[tuple[float, str]] = deque(maxlen=3)
         self._told: dict[str, float] = {}
@@ -183,8 +182,8 @@ class Director:
         self._relaxed.clear()
         self._server.gui.set_panel_label(f"Interplay · {opening.scenario}")
         shot = first_shot(opening.camera, self._cast)
-        self._beside = shot.look_at - self._subject()
-        self._following = {n: Following(self._beside) for n in self._clients} if opening.camera.get("follow") else {}
+        self._following = {}
+        self._go_along(self._clients)
         initial = self._server.initial_camera
         initial.position, initial.look_at, initial.up, initial.fov = shot.position, shot.look_at, (0, 0, 1.0), shot.fov
         for client in self._clients.values():
@@ -234,8 +233,7 @@ class Director:
 
     def _join(self, client: viser.ClientHandle) -> None:
         self._clients[client.client_id] = client
-        if self.opening is not None and self.opening.camera.get("follow"):
-            self._following[client.client_id] = Following(self._beside)
+        self._go_along([client.client_id])
         self._hand_over(lambda: self.audience.join(client.client_id), client.client_id)
         self._redraw()
 
@@ -310,6 +308,14 @@ class Director:
         if name:
             return self._cast.data.xpos[self._cast.model.body(name).id].copy()
         return self.frame.com.mean(axis=0) if self.frame is not None and len(self.frame.com) else np.zeros(3)
+
+    def _go_along(self, clients: Iterable[int]) -> None:
+        """Bring some browsers' cameras to the first shot and keep them beside what it follows, where it follows anything."""
+        if self._cast is None or self.opening is None or not self.opening.camera.get("follow"):
+            return
+        shot, subject = first_shot(self.opening.camera, self._cast), self._subject()
+        for client in clients:
+            self._following[client] = Following(shot.look_at - subject, shot.position - shot.look_at)
 
     def _move_cameras(self, running: bool) -> None:
         subject = self._subject() if self._following else np.zeros(3)
