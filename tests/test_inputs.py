@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import interplay as ip
-from interplay.cli import parse_settings
+from interplay.errors import settings
 from interplay.io.export import export
 from interplay.io.run import run
 from interplay.motion.controls import read_targets
@@ -255,7 +255,7 @@ for key, value in (
 ):
     case(f"door-{key}-{value}", lambda key=key, value=value: scenario("door")({key: value}), key)
 for value in ("x", "=1", "a=", "=", ""):
-    case(f"set-{value}", lambda value=value: parse_settings([value]), "KEY=VALUE")
+    case(f"set-{value}", lambda value=value: settings("--set", [value]), "KEY=VALUE")
 case("run-seconds", lambda: run("stand", "/nonexistent/x", seconds=NAN), "seconds")
 case("run-out", lambda: run("stand", "/proc/nothing", seconds=1), "write")
 case("export-none", lambda: export("/nonexistent", "x.npz"), "no recording")

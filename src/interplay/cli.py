@@ -12,7 +12,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from interplay.errors import InputError, InterplayError
+from interplay.errors import InputError, InterplayError, settings
 from interplay.qp import solvers
 
 app = typer.Typer(
@@ -27,15 +27,15 @@ console, errors = Console(), Console(stderr=True)
 FAILED, BAD_INPUT = 1, 2
 
 
-def parse_settings(settings: list[str]) -> dict[str, str]:
-    """Return KEY=VALUE options as a dictionary."""
-    out = {}
-    for item in settings:
-        key, equals, value = item.partition("=")
-        if not equals or not key.strip() or not value.strip():
-            raise InputError(f"--set: expected KEY=VALUE, got {item!r}")
-        out[key.strip()] = value.strip()
-    return out
+Step = Annotated[float | None, typer.Option(help="Control step in seconds; by default the scenario's own.")]
+Seed = Annotated[int, typer.Option(help="Seed of the random generator.")]
+Settings = Annotated[
+    list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Parameter of the scenario; may be repeated.")
+]
+Body = Annotated[
+    Path | None, typer.Option(help="Sidecar (YAML) of an MJCF or URDF body that plays instead of the scenario's own.")
+]
+Targets = Annotated[Path | None, typer.Option(help="CSV with timed values of live controls: time, control, values …")]
 
 
 @app.command("list")
@@ -70,19 +70,12 @@ def run(
     seconds: Annotated[
         float | None, typer.Option(help="Simulate exactly so many seconds; otherwise until the scenario finishes.")
     ] = None,
-    dt: Annotated[float | None, typer.Option(help="Control step in seconds; by default the scenario's own.")] = None,
+    dt: Step = None,
     solver: Annotated[str, typer.Option(help=f"QP solver: {', '.join(solvers.SOLVERS)}.")] = solvers.DEFAULT,
-    seed: Annotated[int, typer.Option(help="Seed of the random generator.")] = 0,
-    set_: Annotated[
-        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Parameter of the scenario; may be repeated.")
-    ] = None,
-    character: Annotated[
-        Path | None,
-        typer.Option(help="Sidecar (YAML) of an MJCF or URDF body that plays instead of the scenario's own."),
-    ] = None,
-    targets: Annotated[
-        Path | None, typer.Option(help="CSV with timed values of live controls: time, control, values …")
-    ] = None,
+    seed: Seed = 0,
+    set_: Settings = None,
+    character: Body = None,
+    targets: Targets = None,
     world: Annotated[str, typer.Option(help="World that moves the scene: direct.")] = "direct",
     controller: Annotated[
         str, typer.Option(help="One program over all (integrated), or one per character, in sequence (independent).")
@@ -105,7 +98,7 @@ def run(
             dt=dt,
             solver=solver,
             seed=seed,
-            parameters=parse_settings(set_ or []),
+            parameters=settings("--set", set_ or []),
             character=character,
             targets=targets,
             world=world,
@@ -137,15 +130,10 @@ def play(
         ),
     ] = "127.0.0.1",
     no_open: Annotated[bool, typer.Option("--no-open", help="Do not open the browser.")] = False,
-    dt: Annotated[float | None, typer.Option(help="Control step in seconds; by default the scenario's own.")] = None,
-    seed: Annotated[int, typer.Option(help="Seed of the random generator.")] = 0,
-    set_: Annotated[
-        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Parameter of the scenario; may be repeated.")
-    ] = None,
-    character: Annotated[
-        Path | None,
-        typer.Option(help="Sidecar (YAML) of an MJCF or URDF body that plays instead of the scenario's own."),
-    ] = None,
+    dt: Step = None,
+    seed: Seed = 0,
+    set_: Settings = None,
+    character: Body = None,
 ) -> None:
     """Open the stage in your browser: play, pause and scrub, drag targets, grab and push bodies, see forces and plots.
 
@@ -165,7 +153,7 @@ def play(
             port=port,
             browser=not no_open,
             tell=tell,
-            parameters=parse_settings(set_ or []),
+            parameters=settings("--set", set_ or []),
             dt=dt,
             seed=seed,
             character=str(character) if character is not None else None,
@@ -262,12 +250,10 @@ def compare(
         float | None,
         typer.Option(help="Simulate exactly so many seconds; otherwise until the integrated run finishes."),
     ] = None,
-    dt: Annotated[float | None, typer.Option(help="Control step in seconds; by default the scenario's own.")] = None,
-    seed: Annotated[int, typer.Option(help="Seed of the random generator.")] = 0,
-    set_: Annotated[
-        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Parameter of the scenario; may be repeated.")
-    ] = None,
-    targets: Annotated[Path | None, typer.Option(help="CSV with timed values of live controls.")] = None,
+    dt: Step = None,
+    seed: Seed = 0,
+    set_: Settings = None,
+    targets: Targets = None,
 ) -> None:
     """Run a scenario with one program over all and with one per character, and say how well each does what is asked."""
     from interplay.io.compare import compare as compare_controllers
@@ -277,7 +263,7 @@ def compare(
         tables = compare_controllers(
             name,
             out,
-            parameters=parse_settings(set_ or []),
+            parameters=settings("--set", set_ or []),
             targets=targets,
             seconds=seconds,
             dt=dt,

@@ -87,6 +87,17 @@ def whole(what: str, value: Any, low: int, high: int | None = None) -> int:
     return int(value)
 
 
+def settings(what: str, items: Iterable[str]) -> dict[str, str]:
+    """Return texts of the form KEY=VALUE as a dictionary."""
+    out = {}
+    for item in items:
+        key, equals, value = item.partition("=")
+        if not equals or not key.strip() or not value.strip():
+            raise InputError(f"{what}: expected KEY=VALUE, got {item!r}")
+        out[key.strip()] = value.strip()
+    return out
+
+
 def vector(what: str, value: Any, size: int | tuple[int, ...]) -> np.ndarray:
     """Return ``value`` as a finite float array of the given size(s), or raise an error that names the quantity."""
     sizes = (size,) if isinstance(size, int) else size

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 
-import numba
 import numpy as np
 
 from interplay.constraints.collision import Avoidance
@@ -109,9 +108,8 @@ class Structure:
     ) -> tuple:
         pattern = Pattern()
         self._motion_rows(pattern, self.torque_dofs, mass, forces)
-        facet, unknown = _cone_entries(facets, rows.dim, rows.start)
-        cone = self.parts["cone"]
-        pattern.add(self.cone_rows.start + facet, self.w + unknown, np.arange(cone.start, cone.stop))
+        unknowns = [self.w + np.arange(first, first + dim) for first, dim in zip(rows.start, rows.dim, strict=False)]
+        pattern.add_blocks(self.cone_rows.start, facets.tolist(), unknowns, self.parts["cone"].start)
         # A group's rows reach over all DOFs of its two trees, so that any pair of them fits.
         first, source = self.collision_rows.start, self.parts["collision"].start
         pattern.add_blocks(first, self.slots.tolist(), collisions.dofs, source)
@@ -126,19 +124,3 @@ def structure_key(contacts: Sequence[Contact], cost: Cost, collisions: Avoidance
     """Return what a structure depends on within one scene."""
     touching = tuple((c.first.body, c.second.body, c.kind, c.min_force > 0) for c in contacts)
     return touching, cost.key, tuple(collisions.groups), slots.tobytes()
-
-
-@numba.njit(cache=True)
-def _cone_entries(facets, dim, start):
-    """Return facet and unknown of each entry of the contacts' cones."""
-    total = 0
-    for k in range(dim.shape[0]):
-        total += facets[k] * dim[k]
-    facet, unknown, at, row = np.empty(total, np.int64), np.empty(total, np.int64), 0, 0
-    for k in range(dim.shape[0]):
-        for _ in range(facets[k]):
-            for r in range(dim[k]):
-                facet[at], unknown[at] = row, start[k] + r
-                at += 1
-            row += 1
-    return facet, unknown

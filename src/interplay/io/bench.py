@@ -13,7 +13,7 @@ from rich.table import Table
 
 from interplay.control.rehearsal import keep_what_is_loaded
 from interplay.control.state import Solution
-from interplay.errors import InputError, number
+from interplay.errors import number, settings
 from interplay.io.bench_report import PAPER, write_report
 from interplay.io.recording import problem_size
 from interplay.io.report import table_size
@@ -46,11 +46,8 @@ class Case(NamedTuple):
     @classmethod
     def of(cls, text: str) -> Case:
         """Read ``NAME`` or ``NAME:key=value,…``."""
-        name, _, settings = text.partition(":")
-        pairs = [part.partition("=") for part in settings.split(",") if part]
-        if any(not sign for _, sign, _ in pairs):
-            raise InputError(f"bench: expected NAME or NAME:key=value,…, got {text!r}")
-        return cls(text, scenario(name)({key: value for key, _, value in pairs}))
+        name, _, given = text.partition(":")
+        return cls(text, scenario(name)(settings(f"bench {text!r}", filter(None, given.split(",")))))
 
     def simulation(self) -> Simulation:
         """Return a simulation of the case."""

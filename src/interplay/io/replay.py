@@ -13,7 +13,7 @@ from interplay.constraints.contact import Contact, ContactRows
 from interplay.constraints.contact_set import contact_from
 from interplay.constraints.limits import torque_limits
 from interplay.io.recording import Recording
-from interplay.scene.kinematics import Kinematics
+from interplay.scene.kinematics import Kinematics, weigh_subtrees
 
 
 class Step(NamedTuple):
@@ -90,7 +90,7 @@ class Replay:
     def _set_masses(self, mass: np.ndarray, inertia: np.ndarray) -> None:
         if not np.array_equal(self.model.body_mass, mass):
             self.model.body_mass[:], self.model.body_inertia[:] = mass, inertia
-            mujoco.mj_setConst(self.model, mujoco.MjData(self.model))
+            weigh_subtrees(self.model)
 
 
 def corner_drift(contact: Contact, error: np.ndarray) -> float:

@@ -11,7 +11,6 @@ import yaml
 
 from interplay.objectives.base import Gains
 from interplay.scenarios.base import Scenario
-from interplay.script.reader import parse
 
 
 def edited(scenario: Scenario, adjustments: Mapping[tuple[str, str | None], Gains]) -> str:
@@ -45,18 +44,15 @@ def _flow(values: Mapping[str, Any]) -> str:
 def _replaced(text: str, section: str) -> str:
     """Return a text with its section of adjustments replaced, or one added at its end."""
     text = text if text.endswith("\n") else text + "\n"
-    found = parse(text, "").data
-    if not isinstance(found, dict) or "adjust" not in found:
-        return text + ("\n" + section if section else "")
     begin, end = _extent(text, "adjust")
-    return text[:begin] + section + text[end:]
+    gap = "\n" if section and begin == len(text) else ""
+    return text[:begin] + gap + section + text[end:]
 
 
 def _extent(text: str, key: str) -> tuple[int, int]:
-    """Return where a section begins and ends: from its key to after its value, comments below it left out."""
+    """Return where a section begins and ends: from its key to after its value, comments below it left out; else the end, twice."""
     root = yaml.compose(text, yaml.SafeLoader)
-    assert isinstance(root, yaml.MappingNode)
-    for name, value in root.value:
+    for name, value in root.value if isinstance(root, yaml.MappingNode) else ():
         if name.value == key:
             begin, end = name.start_mark.index, value.end_mark.index
             kept = text[begin:end]

@@ -187,8 +187,12 @@ class Seek(NamedTuple):
     time: float
 
 
+SLOWEST, FASTEST = 0.05, 2.0
+"""Bounds of the speed, simulated seconds per second."""
+
+
 class Speed(NamedTuple):
-    """Run at so many simulated seconds per second."""
+    """Run at so many simulated seconds per second, within ``SLOWEST`` and ``FASTEST``."""
 
     factor: float
 

@@ -16,6 +16,8 @@ import viser
 
 from interplay.stage.hands import STRONGEST
 from interplay.stage.messages import (
+    FASTEST,
+    SLOWEST,
     Adjust,
     Command,
     ControlView,
@@ -46,8 +48,6 @@ DIRECTIONS: dict[str, np.ndarray | None] = {
 }
 """Ways to push."""
 
-SLOWEST, FASTEST = 0.05, 4.0
-"""Bounds of the speed, simulated seconds per second."""
 HEAVIEST, STIFFEST = 1e6, 1e4
 """Bounds of weights and stiffnesses that can be set live."""
 
@@ -188,7 +188,9 @@ class Panel:
             gui.add_slider("Time", 0.0, 1.0, 0.01, 0.0, hint="Drag to look at the past; Play goes on from there.")
         )
         self._on(self._time, self._seek)
-        self._speed = self._root(gui.add_slider("Speed", SLOWEST, 2.0, 0.05, 1.0, hint="Simulated seconds per second."))
+        self._speed = self._root(
+            gui.add_slider("Speed", SLOWEST, FASTEST, 0.05, 1.0, hint="Simulated seconds per second.")
+        )
         self._on(self._speed, self._hurry)
         if recorded:
             again = self._root(gui.add_checkbox("Loop", self._do.looping, hint="Begin again at the end."))

@@ -25,7 +25,7 @@ from interplay.simulation import Simulation
 from interplay.stage import messages
 from interplay.stage.frame import Status
 from interplay.stage.live import LiveAct
-from interplay.stage.messages import Command, Download, Notice, Opening, Pace
+from interplay.stage.messages import FASTEST, SLOWEST, Command, Download, Notice, Opening, Pace
 from interplay.stage.recorded import RecordedAct
 
 RATE = 30.0
@@ -33,9 +33,6 @@ RATE = 30.0
 
 BACKLOG = 0.1
 """Seconds the performance may be late; what it is more than that is dropped."""
-
-SLOWEST, FASTEST = 0.02, 10.0
-"""Bounds of the speed that is asked for."""
 
 Say = Callable[[Opening | Notice | Download], None]
 
