@@ -34,7 +34,7 @@ class King(base.Scenario):
     table_phase: ClassVar[str | None] = "lift"
     table_pairs: ClassVar[int | None] = 6
     camera: ClassVar[base.Camera] = base.Camera(
-        lookat=(0.0, 0, 0.72), distance=4.6, azimuth=125, elevation=-12, follow="litter/litter"
+        lookat=(0.25, 0, 0.78), distance=4.9, azimuth=125, elevation=-12, follow="litter/litter"
     )
 
     class Parameters(base.Parameters):
