@@ -208,3 +208,17 @@ def test_carriers_step_together_or_in_turns(offset):
     assert sim.terms.xpos[sim.scene.body("litter")][0] - start[0] == pytest.approx(0.3, abs=0.05)
     together = any("front lift" in name and "rear lift" in name for name in lifted)
     assert together == (offset == 0.0)
+
+
+@pytest.mark.parametrize(("steps", "seed"), [(7, 1), (6, 0)])
+def test_nothing_jumps_on_the_beam_in_the_last_step(steps, seed):
+    """Whatever the weights do: torques change by less than a quarter of their limits between two steps of 5 ms."""
+    sim = scenario("funambulist")({"steps": steps}).simulation(seed=seed)
+    limit = sim.controller.limits.torque
+    powered, last, jump = np.isfinite(limit), None, 0.0
+    while sim.machine.phase is None or not sim.machine.phase.interactive:
+        tau = sim.step().tau
+        if last is not None:
+            jump = max(jump, float((np.abs(tau - last)[powered] / limit[powered]).max()))
+        last = tau
+    assert jump < 0.25

@@ -50,6 +50,8 @@ _CATCHING_UP = 0.4
 """How fast a centre of mass makes up what it is behind its plan [m/s]: a stretched leg may hold it back, and then let it go."""
 _OWN_SHARE = 0.1
 """Weight of a walker's own balance beside that of the group it belongs to."""
+_LEAN, _FARTHEST_LEAN = 0.2, 0.06
+"""How far towards the toes it presses in the last swing: part of the step, and at most so far [m]."""
 
 Extra = Callable[["Simulation", "Walk"], Sequence[Objective]]
 """Further objectives of a walk, made when it begins."""
@@ -311,11 +313,22 @@ class Walk:
         moves = [(walker.delay, steps[0].lift, stand[other_side(steps[0].end.side)].place)]
         moves += [(step.land, after.lift, step.end.place) for step, after in pairwise(steps)]
         moves += [(steps[-1].land, steps[-1].land + self._finish, _middle(feet))]
-        pressed = _through(time, middle, moves)
+        pressed = _through(time, middle, [*moves[:-1], *self._leaning(steps[-1], moves[-2][2]), moves[-1]])
         # It still rises while the other foot swings: before that, the hind leg could not follow.
         rises = [(begin, 0.5 * (end + step.land), to[2:]) for (begin, end, to), step in zip(moves, steps, strict=False)]
         pressed[:, 2:] = _through(time, middle[2:], [*rises, (moves[-1][0], moves[-1][1], moves[-1][2][2:])])
         return Feet(steps, pressed, Track(_through(time, np.array([heading(stand)]), headings)))
+
+    def _leaning(self, last: _Step, place: np.ndarray) -> list[tuple[float, float, np.ndarray]]:
+        """Let it press towards the toes while the last foot swings.
+
+        Nobody steps on after that, so the centre of mass runs less far ahead, and the foot would have to reach out for its place.
+        """
+        if self.gait.style != "preview":
+            return []
+        ahead = np.array([math.cos(last.end.heading), math.sin(last.end.heading), 0.0])
+        lean = np.clip(_LEAN * (last.end.place - place) @ ahead, -_FARTHEST_LEAN, _FARTHEST_LEAN)
+        return [(last.lift + 0.25 * (last.land - last.lift), last.land, place + lean * ahead)]
 
     def _balance(
         self, sim: Simulation, models: Sequence[str], time: np.ndarray, pressed: np.ndarray, share: float
