@@ -279,7 +279,8 @@ class Meet(_Weighted):
     stand_off: Number | None = Field(None, description="distance to stay before the target [m]")
     by: Vector | None = Field(None, description="where on the patch: from its middle [m], world axes")
     pointing: Vector | None = Field(
-        None, description="where the fingers or toes point in the end, world axes; by default it turns as little as it can"
+        None,
+        description="where the fingers or toes point in the end, world axes; by default it turns as little as it can",
     )
     turn_weight: Weight | None = Field(None, description="weight of the orientation, where it may yield to the path")
     stiffness: Weight | None = Field(None, description="how strongly an error is corrected [1/s²]")

@@ -246,7 +246,11 @@ class Reach(_Block):
     def phases(self, play: Play, next_phase: str | None) -> list[ip.Phase]:
         """Return the phase."""
         target = str(self.onto) if isinstance(self.onto, str) else self.onto
-        options = {"surface": str(self.surface), "target": target, **self.given("via", "by", "pointing", "gap", "weight")}
+        options = {
+            "surface": str(self.surface),
+            "target": target,
+            **self.given("via", "by", "pointing", "gap", "weight"),
+        }
         return self.block(play, next_phase, ip.blocks.reach, **options)
 
 
