@@ -92,7 +92,7 @@ KINDS: Sequence[type[_Model]] = [
     _entry(
         "Table",
         ip.Table,
-        "A table that can be carried; grips front_left_grip … on its edges, patches top and foot_0 … foot_3.",
+        "A table that can be carried; grips front_left_grip … on its edges, patches top, underside (all four feet), foot_0 …",
         size=_SIZE,
         mass="mass [kg]",
     ),
