@@ -157,6 +157,7 @@ KINDS: Sequence[type[_Model]] = [
         size="edge [m]",
         mass="mass [kg]",
         force="largest force of its thruster [N]; none by default",
+        damping="damper of its rail [N·s/m]; 0 by default",
     ),
     _entry("Platform", ip.Platform, "A block to stand on or to put things on; patches top, front.", size=_SIZE),
     _entry(
