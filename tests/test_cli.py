@@ -96,7 +96,7 @@ def test_list_shows_scenarios_parameters_and_controls():
         (("export", "nowhere", "x.gif"), ".png"),
         (("bench", "dor"), "door"),
         (("bench", "door", "--steps", "1"), "steps"),
-        (("bench", "ring:n"), "key=value"),
+        (("bench", "ring:n"), "KEY=VALUE"),
         (("run", "stand", "--out", "x", "--character", "gone.yaml"), "gone.yaml"),
         (("sidecar", "gone.xml"), "gone.xml"),
         (("dance",), "dance"),

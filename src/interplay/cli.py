@@ -26,6 +26,9 @@ console, errors = Console(), Console(stderr=True)
 
 FAILED, BAD_INPUT = 1, 2
 
+MOST_RELAXED = 8
+"""How many of the rows that gave way a summary names."""
+
 
 Step = Annotated[float | None, typer.Option(help="Control step in seconds; by default the scenario's own.")]
 Seed = Annotated[int, typer.Option(help="Seed of the random generator.")]
@@ -166,11 +169,15 @@ def check(
     json_schema: Annotated[
         bool, typer.Option("--json-schema", help="Print the JSON schema of scenario files, for editors.")
     ] = False,
+    names: Annotated[
+        bool, typer.Option("--names", help="Print the surfaces, bodies, joints and shapes that the models have.")
+    ] = False,
 ) -> None:
     """Report every problem of a scenario file with its line. Exit code 0: it can be run; 2: it cannot."""
     import json
 
     from interplay.script.check import check as problems_of
+    from interplay.script.check import names_in
     from interplay.script.schema import json_schema as schema
 
     if json_schema:
@@ -178,6 +185,9 @@ def check(
         return
     if file is None:
         raise InputError("check: expected a scenario file, or --json-schema")
+    if names:
+        _print_names(names_in(file))
+        return
     problems = problems_of(file)
     for problem in problems:
         level = "[yellow]warning:[/yellow] " if problem.warning else ""
@@ -308,6 +318,15 @@ def bench(
     console.print(f"written to [bold]{out}[/bold]: bench.md, bench.json and figures")
 
 
+def _print_names(models: dict[str, dict[str, list[str]]]) -> None:
+    """Print what each model has, as names that a file can use."""
+    for model, kinds in models.items():
+        console.print(f"[bold]{escape(model)}/[/bold]", highlight=False)
+        for kind, names in kinds.items():
+            if names:
+                console.print(f"  [dim]{kind}:[/dim] {escape(', '.join(names))}", highlight=False, soft_wrap=True)
+
+
 def summary(report: dict[str, Any]) -> None:
     """Print a report as a table."""
     table = Table(
@@ -317,9 +336,11 @@ def summary(report: dict[str, Any]) -> None:
     timing, certificate, size = report["timing"], report["certificate"], report["size"]
     table.add_row("finished", "yes" if report["finished"] else "no")
     table.add_row("phases", " → ".join(report["states_visited"]))
+    relaxed = sorted(report["relaxed"].items(), key=lambda item: -item[1])
+    more = f"\n… and {len(relaxed) - MOST_RELAXED} more, see report.json" if len(relaxed) > MOST_RELAXED else ""
     table.add_row(
         "fallbacks",
-        f"{report['fallbacks']}" + "".join(f"\n{name}: {steps} steps" for name, steps in report["relaxed"].items()),
+        f"{report['fallbacks']}" + "".join(f"\n{name}: {steps} steps" for name, steps in relaxed[:MOST_RELAXED]) + more,
     )
     table.add_row(
         "step",

@@ -48,9 +48,15 @@ class SolverError(InterplayError):
 
 
 def unknown_name(what: str, got: object, valid: Iterable[str]) -> UnknownNameError:
-    """Return an error for a name that is not among the valid ones, with the nearest of them."""
+    """Return an error for a name that is not among the valid ones, with the nearest of them.
+
+    Of ``box/back``, where there is a ``box``, only names of the box can be meant.
+    """
     options = sorted(str(v) for v in valid)
-    near = difflib.get_close_matches(str(got), options, n=1, cutoff=0.4)
+    owner, slash, _ = str(got).partition("/")
+    own = [option for option in options if slash and option.startswith(f"{owner}/")]
+    options = own or options
+    near = difflib.get_close_matches(str(got), options, n=1, cutoff=0.6 if own else 0.4)
     hint = f"; did you mean {near[0]!r}?" if near else "."
     shown = ", ".join(options[:12]) + (f", … ({len(options)} in all)" if len(options) > 12 else "")
     return UnknownNameError(f"unknown {what} {got!r}{hint} Available: {shown or 'none'}.")

@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from interplay.control.rehearsal import keep_what_is_loaded
 from interplay.errors import InputError, InterplayError, number
 from interplay.io.recording import Recorder, Recording
@@ -20,6 +22,9 @@ from interplay.simulation import Simulation
 
 Progress = Callable[[float, float | None, str], None]
 """Called with (simulated seconds, expected seconds or None, phase) now and then."""
+
+FALLING = 2.0
+"""How fast the centre of mass of a character moves [m/s] when it falls; nobody runs."""
 
 
 def run(
@@ -138,6 +143,18 @@ def finished(sim: Simulation, chosen: Scenario, last_target: float = 0.0) -> boo
     return machine.phase.interactive and held >= chosen.hold_interactive - 1e-9
 
 
+def _fallen(sim: Simulation) -> str:
+    """Return who is falling, in words; nothing where nobody is."""
+    for name in sim.scene.names:
+        if sim.scene.kind(name) == "character" and (speed := float(np.linalg.norm(sim.com(name)[1]))) > FALLING:
+            where = f"{sim.machine.phase}: " if sim.machine is not None and sim.machine.phase is not None else ""
+            return (
+                f"{where}{name} falls (centre of mass at {speed:.1f} m/s after {sim.time:.1f} s); is there a 'com' and a "
+                f"'balance' objective for {name}, and all that is asked within reach?"
+            )
+    return ""
+
+
 def _loop(
     sim: Simulation, chosen: Scenario, seconds: float | None, last_target: float, progress: Progress | None
 ) -> str | None:
@@ -155,7 +172,11 @@ def _loop(
             sim.step()
             if sim.machine is not None and sim.machine.failure:
                 return sim.machine.failure
-            if progress and sim.steps % every == 0:
+            if sim.steps % every:
+                continue
+            if seconds is None and (fallen := _fallen(sim)):
+                return fallen
+            if progress:
                 progress(sim.time, seconds, sim.machine.phase.name if sim.machine and sim.machine.phase else "")
     except InterplayError as error:
         return str(error)

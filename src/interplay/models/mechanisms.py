@@ -187,16 +187,22 @@ class Lever(_Mechanism):
 class Slider(_Mechanism):
     """A block on a rail along x: joint ``slide``, patches ``front`` (+x) and ``back`` (−x), grips ``front_hitch`` and ``back_hitch``.
 
-    With a force it has a thruster.
+    With a force it has a thruster. Without damping nothing but who holds it stops it: palms push, but cannot pull.
     """
 
     def __init__(
-        self, size: float = 0.3, mass: float = 20.0, force: float | None = None, rgba: Sequence[float] = STEEL
+        self,
+        size: float = 0.3,
+        mass: float = 20.0,
+        force: float | None = None,
+        rgba: Sequence[float] = STEEL,
+        damping: float = 0.0,
     ):
-        """Take the block's edge [m], mass [kg] and the thruster's largest force [N] (None: no thruster)."""
+        """Take the block's edge [m], mass [kg], the thruster's largest force [N] (None: no thruster), the rail's damping [N·s/m]."""
         super().__init__()
         self.size, self.mass = number("Slider size", size, 0.02, 5, "m"), number("Slider mass", mass, 0.01, 1e4, "kg")
         self.force = None if force is None else number("Slider force", force, 1e-3, 1e6, "N")
+        self.damping = number("Slider damping", damping, 0, 1e5, "N·s/m")
         self.rgba = list(rgba)
 
     def build(self) -> mujoco.MjSpec:
@@ -204,7 +210,7 @@ class Slider(_Mechanism):
         spec, rail = new_spec("rail")
         half = 0.5 * self.size
         block = rail.add_body(name="block", pos=[0, 0, half])
-        block.add_joint(name="slide", type=mujoco.mjtJoint.mjJNT_SLIDE, axis=[1, 0, 0])
+        block.add_joint(name="slide", type=mujoco.mjtJoint.mjJNT_SLIDE, axis=[1, 0, 0], damping=self.damping)
         solid(block, _BOX, [half] * 3, name="hull", rgba=self.rgba, mass=self.mass)
         patch(block, "front", (half, 0, 0), (1, 0, 0), (half, half), along=(0, 1, 0))
         patch(block, "back", (-half, 0, 0), (-1, 0, 0), (half, half), along=(0, 1, 0))

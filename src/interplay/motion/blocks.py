@@ -64,17 +64,19 @@ def reach(
     *,
     seconds: float = 1.5,
     via: Sequence[float] | None = None,
+    by: Sequence[float] | None = None,
+    pointing: Sequence[float] | None = None,
     gap: float = 0.004,
     balance: Sequence[str] = (),
     weight: float = 100.0,
     extra: Extra | None = None,
     **phase: Any,
 ) -> Phase:
-    """Bring a surface onto another one (aligned, ready for a contact), or its centre to a point; ``via`` is a way-point [m]."""
+    """Bring a surface onto another one (aligned, ready for a contact), or its centre to a point; see :class:`Meet`."""
 
     def objectives(sim: Simulation) -> list[Objective]:
         return [
-            Meet(surface, target, sim.terms, sim.time, seconds, via=via, weight=weight),
+            Meet(surface, target, sim.terms, sim.time, seconds, via=via, by=by, pointing=pointing, weight=weight),
             *_stay(sim, balance),
             *(extra(sim) if extra else ()),
         ]

@@ -11,6 +11,7 @@ import numpy as np
 
 from interplay.constraints.contact import Contact
 from interplay.errors import ContactError, InputError, number, unknown_name
+from interplay.motion.conditions import missing
 from interplay.objectives.base import FADE, Objective
 
 if TYPE_CHECKING:
@@ -181,7 +182,8 @@ class Machine:
             and self.failure is None
             and not self.done
         ):
-            self.failure = f"{phase} did not end within {phase.timeout:g} s"
+            wait = missing(phase.until, sim) if phase.until is not None else ""
+            self.failure = f"{phase} did not end within {phase.timeout:g} s" + (f": {wait}" if wait else "")
 
     def foresee(self, sim: Simulation) -> tuple[Contact, ...]:
         """Return the contacts of the phase to come, as far as they can be told: less what this one releases, with what that makes."""

@@ -8,7 +8,7 @@ import mujoco
 import numba
 import numpy as np
 
-from interplay.errors import number, unknown_name, vector
+from interplay.errors import InputError, number, unknown_name, vector
 from interplay.objectives.base import Feature
 from interplay.objectives.frame import quaternion_of, rotation, turned
 from interplay.objectives.path import pose_on_path
@@ -22,8 +22,10 @@ class Meet(Pose):
     """Pose of a surface on its way to another surface (patches face to face, grips along their axes), or to a point.
 
     It starts where the surface is in ``terms`` and arrives after some seconds, turned as little as possible. ``via`` is a
-    way-point [m]; ``stand_off`` keeps a distance [m] before the target, along its normal or axis; ``turn_weight`` (by
-    default ``weight``) lets the orientation yield to the path: a foot lifted behind the body cannot stay flat.
+    way-point [m]; ``stand_off`` keeps a distance [m] before the target, along its normal or axis; ``by`` is where on a
+    patch, from its middle [m], and ``pointing`` where the fingers (the surface's x axis) point in the end: both in world
+    axes, and from then on they move with the target. ``turn_weight`` (by default ``weight``) lets the orientation yield to
+    the path: a foot lifted behind the body cannot stay flat.
     """
 
     def __init__(
@@ -36,6 +38,8 @@ class Meet(Pose):
         *,
         via: Sequence[float] | None = None,
         stand_off: float = 0.0,
+        by: Sequence[float] | None = None,
+        pointing: Sequence[float] | None = None,
         weight: float = 100.0,
         turn_weight: float | None = None,
         stiffness: float = 60.0,
@@ -49,12 +53,26 @@ class Meet(Pose):
         turn = self.weight if turn_weight is None else number("turn_weight", turn_weight, 0, 1e9)
         share = np.sqrt(turn / self.weight) if self.weight > 0 else 1.0
         self._scale = np.array([1.0, 1.0, 1.0, share, share, share])
-        m = terms.model
-        site = mujoco.mj_name2id(m, mujoco.mjtObj.mjOBJ_SITE, surface) if isinstance(surface, str) else -1
-        if site < 0:
-            raise unknown_name("surface", surface, [m.site(k).name for k in range(m.nsite)])
+        site = _site(terms, surface)
         self._start = np.concatenate([terms.site_xpos[site], quaternion_of(terms.site_xmat[site])])
-        self._planar = bool(m.site_type[site] == int(mujoco.mjtGeom.mjGEOM_BOX))
+        self._planar = bool(terms.model.site_type[site] == int(mujoco.mjtGeom.mjGEOM_BOX))
+        self._by, self._pointing = self._along("by", by, terms), self._along("pointing", pointing, terms)
+        if self._by is not None and not self._planar:
+            raise InputError(f"by: expected patches, got {surface!r}: grips meet in their middle")
+        if self._pointing is not None:
+            length = float(np.linalg.norm(self._pointing))
+            if length < 1e-3:
+                raise InputError(f"pointing: expected a direction along {target!r}, got {pointing!r}")
+            self._pointing /= length
+
+    def _along(self, what: str, value: Sequence[float] | None, terms: Kinematics) -> np.ndarray | None:
+        """Return the part of a vector (world axes) that lies along the target, in the target's axes: it moves with that."""
+        if value is None:
+            return None
+        if not isinstance(self._goal, str):
+            raise InputError(f"{what}: expected a surface to meet, got a point")
+        axes = terms.site_xmat[_site(terms, self._goal)].reshape(3, 3)
+        return axes.T @ vector(what, value, 3) * [1.0, 1.0, 0.0]
 
     def bind(self, scene: Scene) -> None:
         """Find both surfaces."""
@@ -66,7 +84,13 @@ class Meet(Pose):
         if self._target < 0:
             return np.concatenate([self._goal, self._start[3:]])
         place, turn = terms.site_xpos[self._target], terms.site_xmat[self._target].reshape(3, 3)
-        return _face_to_face(self._start[3:], place, turn, self._planar, self._stand_off)
+        goal = _face_to_face(self._start[3:], place, turn, self._planar, self._stand_off)
+        if self._by is not None:
+            goal[:3] += turn @ self._by
+        if self._pointing is not None:
+            x, z = turn @ self._pointing, rotation(goal[3:])[:, 2]
+            goal[3:] = quaternion_of(np.column_stack([x, np.cross(z, x), z]))
+        return goal
 
     def sample(self, terms: Kinematics, time: float) -> Sample:
         """Return the sample of the path to where the surfaces meet at the given state."""
@@ -83,6 +107,15 @@ class Meet(Pose):
     def error(self, terms: Kinematics, time: float) -> np.ndarray:
         """Return displacement [m] and turn [rad] that remain."""
         return super().feature(terms, time).error
+
+
+def _site(terms: Kinematics, surface: str) -> int:
+    """Return the site of a surface."""
+    m = terms.model
+    site = mujoco.mj_name2id(m, mujoco.mjtObj.mjOBJ_SITE, surface) if isinstance(surface, str) else -1
+    if site < 0:
+        raise unknown_name("surface", surface, [m.site(k).name for k in range(m.nsite)])
+    return site
 
 
 @numba.njit(cache=True)

@@ -13,7 +13,7 @@ from typing import Any
 from interplay.errors import InterplayError, unknown_name
 from interplay.scenarios import built_in, script_path
 from interplay.script.entries import FAMILIES
-from interplay.script.names import unused
+from interplay.script.names import names_of, unused
 from interplay.script.phases import Walk
 from interplay.script.reader import Document, Problem, ScriptError, in_order, read
 from interplay.script.scenario import ScriptScenario, made_from
@@ -50,6 +50,25 @@ def check(path: str | Path) -> list[Problem]:
         gone |= smaller.names
         document = smaller.document._replace(known=frozenset(found), problems=[])
     return in_order(found)
+
+
+def names_in(path: str | Path) -> dict[str, dict[str, list[str]]]:
+    """Return the surfaces, bodies, joints and shapes of each model of a file, of which only the models need be right yet."""
+    path = script_path(path)
+    document = read(path)
+    if isinstance(document.data, dict) and "models" in document.data:
+        wait = {"hold": "wait", "seconds": 1.0}
+        data = {key: document.data[key] for key in ("parameters", "models") if key in document.data} | {
+            "phases": [wait]
+        }
+        known = document.lines[id(document.data)]
+        lines = {
+            id(data): {key: known.get(key, 1) for key in data},
+            id(data["phases"]): {0: 1},
+            id(wait): dict.fromkeys(wait, 1),
+        }
+        document = document._replace(data=data, lines=document.lines | lines)
+    return names_of(made_from(document, path, built_in)().build())
 
 
 def _look(document: Document, path: Path, try_it: bool) -> list[Problem]:

@@ -116,7 +116,7 @@ class ControlName(Name):
 
 
 class PhaseName(Name):
-    """of this file."""
+    """, as it is called under phases."""
 
     what = "phase"
 

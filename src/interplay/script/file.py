@@ -58,8 +58,8 @@ class View(Entry):
 
     lookat: Vector | None = Field(None, description="point looked at [m]")
     distance: Positive | None = Field(None, description="how far away [m]")
-    azimuth: Number | None = Field(None, description="[deg]")
-    elevation: Number | None = Field(None, description="[deg]")
+    azimuth: Number | None = Field(None, description="where it looks, about z [deg]: 0 along x, 90 along y")
+    elevation: Number | None = Field(None, description="how far up it looks [deg]; negative: down")
     follow: Body | None = Field(None, description="body from which x and y of the point are counted")
 
 

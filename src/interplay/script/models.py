@@ -92,7 +92,7 @@ KINDS: Sequence[type[_Model]] = [
     _entry(
         "Table",
         ip.Table,
-        "A table that can be carried; grips front_left_grip … on its edges, patches top and foot_0 … foot_3.",
+        "A table that can be carried; grips front_left_grip … on its edges, patches top, underside (all four feet), foot_0 …",
         size=_SIZE,
         mass="mass [kg]",
     ),
@@ -157,6 +157,7 @@ KINDS: Sequence[type[_Model]] = [
         size="edge [m]",
         mass="mass [kg]",
         force="largest force of its thruster [N]; none by default",
+        damping="damper of its rail [N·s/m]; 0 by default",
     ),
     _entry("Platform", ip.Platform, "A block to stand on or to put things on; patches top, front.", size=_SIZE),
     _entry(

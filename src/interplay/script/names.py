@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import mujoco
+
 import interplay as ip
 from interplay.errors import unknown_name
 from interplay.script import entries as e
@@ -37,6 +39,24 @@ def check_names(file: File, scene: ip.Scene, document: Document) -> list[Problem
         if isinstance(name, e.Name) and str(name) not in valid[type(name)]
     ]
     return [*out, *_phases(file), *_walkers(file, sites), *_marks(file, scene, document), *_circles(file, document)]
+
+
+def names_of(scene: ip.Scene) -> dict[str, dict[str, list[str]]]:
+    """Return what each model has, by what it is; each is used as MODEL/NAME."""
+    m = scene.model
+    every = {
+        "surfaces": [m.site(k).name for k in range(m.nsite)],
+        "bodies": [m.body(k).name for k in range(m.nbody)],
+        "joints": [m.joint(k).name for k in range(m.njnt) if m.jnt_type[k] != int(mujoco.mjtJoint.mjJNT_FREE)],
+        "shapes": [m.geom(k).name for k in range(m.ngeom) if m.geom_contype[k] or m.geom_conaffinity[k]],
+    }
+    return {
+        model: {
+            kind: [name.removeprefix(f"{model}/") for name in names if name.startswith(f"{model}/")]
+            for kind, names in every.items()
+        }
+        for model in scene.names
+    }
 
 
 def unused(file: File, document: Document) -> list[Problem]:

@@ -277,12 +277,17 @@ class Meet(_Weighted):
     seconds: Duration = Field(description="how long it takes [s]")
     via: Vector | None = Field(None, description="way-point [m]")
     stand_off: Number | None = Field(None, description="distance to stay before the target [m]")
+    by: Vector | None = Field(None, description="where on the patch: from its middle [m], world axes")
+    pointing: Vector | None = Field(
+        None,
+        description="where the fingers or toes point in the end, world axes; by default it turns as little as it can",
+    )
     turn_weight: Weight | None = Field(None, description="weight of the orientation, where it may yield to the path")
     stiffness: Weight | None = Field(None, description="how strongly an error is corrected [1/s²]")
 
     def make(self, play: Play) -> list[ip.Objective]:
         """Return one objective for each."""
-        sim, options = play.sim, self.gains("via", "stand_off", "turn_weight", "stiffness")
+        sim, options = play.sim, self.gains("via", "stand_off", "by", "pointing", "turn_weight", "stiffness")
         return [ip.Meet(a, b, sim.terms, sim.time, self.seconds, **options) for a, b in self.meet.items()]
 
 

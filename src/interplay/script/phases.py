@@ -238,13 +238,19 @@ class Reach(_Block):
     surface: Surface = Field(description="the surface that is moved")
     onto: Onto = Field(description="the surface it meets, or a point [m]")
     via: Vector | None = Field(None, description="way-point [m]")
+    by: Vector | None = Field(None, description="where on the patch: from its middle [m], world axes")
+    pointing: Vector | None = Field(None, description="where the fingers or toes point in the end, world axes")
     gap: Positive | None = Field(None, description="it has met within this distance [m]; 0.004 by default")
     weight: Weight | None = Field(None, description="how much it matters; 100 by default")
 
     def phases(self, play: Play, next_phase: str | None) -> list[ip.Phase]:
         """Return the phase."""
         target = str(self.onto) if isinstance(self.onto, str) else self.onto
-        options = {"surface": str(self.surface), "target": target, **self.given("via", "gap", "weight")}
+        options = {
+            "surface": str(self.surface),
+            "target": target,
+            **self.given("via", "by", "pointing", "gap", "weight"),
+        }
         return self.block(play, next_phase, ip.blocks.reach, **options)
 
 
