@@ -109,12 +109,19 @@ def heading(feet: Mapping[str, Footprint]) -> float:
 
 
 def footsteps(
-    sim: Simulation, model: str, steps: int, gait: Gait, first: str, surfaces: str | Sequence[str] = GROUND
+    sim: Simulation,
+    model: str,
+    steps: int,
+    gait: Gait,
+    first: str,
+    surfaces: str | Sequence[str] = GROUND,
+    pivot: np.ndarray | None = None,
 ) -> list[Footprint]:
     """Return the footprints of a walk from where a character stands; the last step brings the feet side by side.
 
     In line (``width`` 0, on a beam) the last step is like the others. ``surfaces`` is what they step on: one surface, or one
-    for each step; each must be level.
+    for each step; each must be level. ``pivot`` (2,) is the point [m] that goes the gait's way, by default between the feet: who
+    stands beside it goes round it where the gait turns.
     """
     pick("first side", first, dict.fromkeys(SIDES))
     surfaces = one_for_each(surfaces, steps)
@@ -127,6 +134,8 @@ def footsteps(
     # The way is counted from the foot that stays: two feet in line stand before and behind the middle.
     ahead = _turned(stand[other_side(first)].place[:2] - middle, -yaw)[0]
     middle = middle + _turned((ahead, 0.0), yaw)
+    pivot = middle if pivot is None else pivot
+    arm, first_yaw = middle - pivot, yaw
     out: list[Footprint] = []
     for k in range(steps):
         side = first if k % 2 == 0 else other_side(first)
@@ -134,9 +143,9 @@ def footsteps(
         if k < steps - 1 or width < _IN_LINE:
             # Aside, the foot on that side goes first and the other one follows.
             aside = gait.sideways if gait.sideways * sign > 0 else 0.0
-            middle = middle + _turned((gait.stride, aside), yaw + 0.5 * gait.turn)
+            pivot = pivot + _turned((gait.stride, aside), yaw + 0.5 * gait.turn)
             yaw += gait.turn
-        place = middle + _turned((0.0, 0.5 * sign * width), yaw)
+        place = pivot + _turned(arm, yaw - first_yaw) + _turned((0.0, 0.5 * sign * width), yaw)
         height = sim.terms.site_xpos[sim.scene.site(surfaces[k])][2]
         out.append(Footprint(side, np.array([*place, height]), yaw))
     return out

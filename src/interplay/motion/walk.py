@@ -25,6 +25,7 @@ from interplay.motion.footsteps import (
     other_side,
     standing,
 )
+from interplay.motion.formation import Along
 from interplay.motion.machine import Condition, Entry, Phase
 from interplay.motion.preview import GRID, Track, preview
 from interplay.objectives.base import FADE, Objective
@@ -142,8 +143,8 @@ class Walk:
 
     feet: dict[str, Feet]
     """Steps of each walker, where it presses and where it heads to; known when the walk has begun."""
-    way: Track
-    """Horizontal way of the centre of mass of all, over the walk's time; known when the walk has begun."""
+    way: np.ndarray
+    """Horizontal way (n, 2) of the centre of mass of all on the grid of the walk's time; known when the walk has begun."""
 
     def __init__(
         self,
@@ -257,10 +258,17 @@ class Walk:
         return ", ".join(parts) or "begin"
 
     def along(self, pose: np.ndarray, axes: str = "xy") -> Reference:
-        """Return the reference of a pose (7,) that goes along with the walk's way on x, y or both; for a walk that has begun."""
+        """Return the reference of a pose (7,) that goes along with those who walk, and turns with them; for a walk that has begun.
+
+        With their centre of mass forward (x), to the side (y) or both; else with the middle of their feet, which does not sway.
+        """
         if not axes or any(a not in "xy" for a in axes):
             raise InputError(f"along: expected x, y or xy, got {axes!r}")
-        return self.clock.of(_Along(self.way, pose, np.array(["xy".index(a) for a in axes])))
+        feet = np.mean([f.middle for f in self.feet.values()], axis=0)
+        turning = np.mean([f.headings - f.headings[0] for f in self.feet.values()], axis=0)
+        first = self.walkers[0]
+        ahead = self.feet[first.model].headings[0] + (np.pi if first.backward else 0.0)
+        return self.clock.of(Along(self.way, feet, ahead + turning, pose, np.array([a in axes for a in "xy"], float)))
 
     # -- objectives ----------------------------------------------------------------------------------------------------
 
@@ -285,7 +293,9 @@ class Walk:
 
     def _make(self, sim: Simulation) -> _Plan:
         time = GRID * np.arange(int((self.seconds + _SETTLING) / GRID) + 2)
-        self.feet = {w.model: self._feet(sim, w, time) for w in self.walkers}
+        # Those who carry something together turn about one point, so that they stay as far from each other as they are.
+        pivot = np.mean([_middle(standing(sim, w.model))[:2] for w in self.walkers], axis=0)
+        self.feet = {w.model: self._feet(sim, w, time, pivot) for w in self.walkers}
         group = (*(w.model for w in self.walkers), *self.carried)
         pressed = np.mean([feet.pressed for feet in self.feet.values()], axis=0)
         always = self._balance(sim, group, time, pressed, 1.0)
@@ -296,18 +306,19 @@ class Walk:
         always += self._extra(sim, self) if self._extra else ()
         return _Plan(always, [(step, self._swing(step)) for feet in self.feet.values() for step in feet.steps])
 
-    def _feet(self, sim: Simulation, walker: Walker, time: np.ndarray) -> Feet:
-        """Return a walker's steps, and where it presses and heads to over time."""
-        stand, steps, headings = standing(sim, walker.model), [], []
+    def _feet(self, sim: Simulation, walker: Walker, time: np.ndarray, pivot: np.ndarray) -> Feet:
+        """Return a walker's steps about a pivot, and where it presses and heads to over time."""
+        stand, steps, headings, middles = standing(sim, walker.model), [], [], []
         feet = dict(stand)
         for end, times in zip(
-            footsteps(sim, walker.model, self.steps, walker.gait(self.gait), walker.first, walker.surfaces),
+            footsteps(sim, walker.model, self.steps, walker.gait(self.gait), walker.first, walker.surfaces, pivot),
             self.times(walker),
             strict=True,
         ):
             steps.append(_Step(walker.model, feet[end.side], end, *times))
             feet[end.side] = end
             headings.append((times[1], times[2], np.array([heading(feet)])))
+            middles.append((times[1], times[2], _middle(feet)[:2]))
         # It presses between both feet, then on the standing foot while the other one swings, and moves over in between.
         middle = _middle(stand)
         moves = [(walker.delay, steps[0].lift, stand[other_side(steps[0].end.side)].place)]
@@ -317,7 +328,8 @@ class Walk:
         # It still rises while the other foot swings: before that, the hind leg could not follow.
         rises = [(begin, 0.5 * (end + step.land), to[2:]) for (begin, end, to), step in zip(moves, steps, strict=False)]
         pressed[:, 2:] = _through(time, middle[2:], [*rises, (moves[-1][0], moves[-1][1], moves[-1][2][2:])])
-        return Feet(steps, pressed, Track(_through(time, np.array([heading(stand)]), headings)))
+        turning = _through(time, np.array([heading(stand)]), headings)
+        return Feet(steps, pressed, Track(turning), turning[:, 0], _through(time, middle[:2], middles))
 
     def _leaning(self, last: _Step, place: np.ndarray) -> list[tuple[float, float, np.ndarray]]:
         """Let it press towards the toes while the last foot swings.
@@ -347,7 +359,7 @@ class Walk:
         else:
             level = ground
         if share == 1.0:
-            self.way = Track(level)
+            self.way = level
         walking = _eased(time, 0.0, self._begin) - _eased(time, self.seconds - self._finish, self.seconds)
         height = now[2] + pressed[:, 2:] - floor - self.gait.lower * walking
         return [
@@ -397,11 +409,13 @@ class Walk:
 
 
 class Feet(NamedTuple):
-    """A walker's steps, where it presses (n, 3) and its heading over the walk's time."""
+    """A walker's steps; over the walk's time where it presses (n, 3), its heading, as (n,) too, and the middle of its feet (n, 2)."""
 
     steps: list[_Step]
     pressed: np.ndarray
     heading: Track
+    headings: np.ndarray
+    middle: np.ndarray
 
 
 class _Plan(NamedTuple):
@@ -409,23 +423,6 @@ class _Plan(NamedTuple):
 
     always: list[Objective]
     swings: list[tuple[_Step, list[Objective]]]
-
-
-class _Along:
-    """A pose that goes along with a way."""
-
-    full: ClassVar[bool] = True
-
-    def __init__(self, way: Track, pose: np.ndarray, axes: np.ndarray):
-        self._way, self._pose, self._axes = way, pose.copy(), axes
-        self._first = way.at(0.0).value[axes]
-
-    def at(self, time: float) -> Sample:
-        value, velocity, acceleration = self._pose.copy(), np.zeros(6), np.zeros(6)
-        way = (np.asarray(part)[self._axes] for part in self._way.at(time))
-        x, velocity[self._axes], acceleration[self._axes] = way
-        value[self._axes] += x - self._first
-        return Sample(value, velocity, acceleration)
 
 
 class _Turning:

@@ -1,0 +1,43 @@
+"""What goes along with those who walk together: it keeps its place among them, and turns as they turn."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from interplay.motion.preview import Track
+from interplay.objectives.frame import turned
+from interplay.objectives.reference import Sample
+
+_UP = np.array([0.0, 0.0, 1.0])
+
+
+class Along:
+    """The reference of a pose (7,) that goes along with a group.
+
+    The group is where its centre of mass is, as far as the pose shall follow that (``axes``: forward, to the left), and else
+    in the middle of its feet, which does not sway from foot to foot.
+    """
+
+    full: ClassVar[bool] = True
+
+    def __init__(self, com: np.ndarray, feet: np.ndarray, heading: np.ndarray, pose: np.ndarray, axes: np.ndarray):
+        """Take centre of mass (n, 2), middle of the feet (n, 2) and heading (n,) on the walk's grid, the pose now, axes (2,) of 0 or 1."""
+        self._pose = np.array(pose, float)
+        forward = np.stack([np.cos(heading), np.sin(heading)], axis=1)
+        left = np.stack([-forward[:, 1], forward[:, 0]], axis=1)
+        place = feet.copy()
+        for axis, followed in ((forward, axes[0]), (left, axes[1])):
+            place += followed * np.sum((com - feet) * axis, axis=1, keepdims=True) * axis
+        offset = self._pose[:2] - place[0]
+        kept = offset @ forward[0], offset @ left[0]
+        self._track = Track(np.column_stack([place + kept[0] * forward + kept[1] * left, heading - heading[0]]))
+
+    def at(self, time: float) -> Sample:
+        """Return pose, twist and its derivative."""
+        value, rate, acceleration = (np.asarray(part) for part in self._track.at(time))
+        pose, twist, change = self._pose.copy(), np.zeros(6), np.zeros(6)
+        pose[:2], twist[:2], change[:2] = value[:2], rate[:2], acceleration[:2]
+        pose[3:], twist[5], change[5] = turned(value[2] * _UP, self._pose[3:]), rate[2], acceleration[2]
+        return Sample(pose, twist, change)
