@@ -6,6 +6,7 @@ import urllib.request
 from dataclasses import replace
 from types import SimpleNamespace
 
+import msgspec
 import mujoco
 import numpy as np
 import pytest
@@ -551,6 +552,16 @@ def test_strangers_are_refused(server):
         assert page.headers["X-Frame-Options"] == "DENY"
     with pytest.raises(urllib.error.HTTPError):
         urllib.request.urlopen(f"http://127.0.0.1:{port}/..%2f..%2f..%2fetc/passwd")
+
+
+def test_a_number_that_someone_types_is_no_reason_to_hang_up():
+    def typed(value):
+        return msgspec.msgpack.encode({"type": "GuiUpdateMessage", "uuid": "weight", "updates": {"value": value}})
+
+    assert front.check(typed(9_999))
+    assert not front.check(typed(99_999_999))
+    with pytest.raises(front.Malformed, match="nan"):
+        front.check(typed(math.nan))
 
 
 def test_a_guard_that_does_not_stand_is_noticed(monkeypatch):
