@@ -19,7 +19,7 @@ from interplay.stage.audience import Audience
 from interplay.stage.camera import Following
 from interplay.stage.director import Director
 from interplay.stage.hands import STRONGEST, box_edges, dragged
-from interplay.stage.messages import LetGo, ObjectiveView, Open, Play, Pull, PullView, Push, Seek, SetControl
+from interplay.stage.messages import LetGo, Loop, ObjectiveView, Open, Pull, PullView, Push, SetControl
 from interplay.stage.overlays import corners, hull, support_polygons
 from interplay.stage.panel import within
 from interplay.stage.play import play
@@ -310,15 +310,29 @@ def test_a_panel_for_each_and_handles_for_the_holder(stage, server):
 
 
 def test_clicking_grabs_pulls_and_lets_go(stage, server):
-    director, link, _sim = stage
+    director, link, sim = stage
     reader = seated(director, server)[0]
+
+    def says(**changes):
+        link.said.append(still(sim, director.opening.models, **changes))
+        director.turn()
+
     chest = director._cast.data.xpos[director._cast.model.body("alice/chest").id]
     ray = (chest + [0, 3.0, 0.05], np.array([0, -1.0, 0]))
     director.hands.click(*ray)
     director.turn()
-    pull = link.heard[-1]
-    assert isinstance(pull, Pull)
-    assert pull.body.startswith("alice/")
+    asked = link.heard[-1]
+    assert isinstance(asked, Pull)
+    assert asked.body.startswith("alice/")
+    assert not director.hands.holding  # it has been asked for; the performer may refuse
+    point = director.hands.hit.point
+    pull = PullView(asked.body, point, point + [0, 0, 0.2], np.zeros(3))
+    says(pull=pull)
+    assert director.hands.holding
+    np.testing.assert_allclose(director.hands._gizmo.position, pull.goal)
+    says(pull=pull, live=False)
+    assert not director.hands.holding  # the past is not touched
+    says(pull=pull)
     assert director.hands.holding
     director.push(20.0, None)
     director.turn()
@@ -330,26 +344,55 @@ def test_clicking_grabs_pulls_and_lets_go(stage, server):
     director.hands.click(*ray)
     director.turn()
     assert isinstance(link.heard[-1], LetGo)
+    says()
+    assert not director.hands.holding
+    says(pull=pull)  # it goes on from a moment in which something was held
+    assert director.hands.holding
+    heard = len(link.heard)
+    link.said.append(director.opening)
+    director.turn()
+    assert len(link.heard) == heard  # another scenario has nothing to let go of
     assert not director.hands.holding
     reader.close()
     turns(director, lambda: len(director.audience) == 0)
+
+
+def test_one_who_leaves_lets_go(stage, server):
+    director, link, sim = stage
+    reader = seated(director, server)[0]
+    pull = PullView("alice/chest", np.zeros(3), np.zeros(3), np.zeros(3))
+    link.said.append(still(sim, director.opening.models, pull=pull))
+    turns(director, lambda: director.hands.holding)
+    reader.close()
+    turns(director, lambda: len(director.audience) == 0)
+    assert link.heard == [LetGo()]
 
 
 def test_a_handle_comes_back_clamped(stage, server):
     director, link, sim = stage
     reader = seated(director, server)[0]
     (name, handle), *_ = director.hands.controls.items()
-    event = SimpleNamespace(phase="end", target=SimpleNamespace(position=(40.0, 0, 0), wxyz=(2.0, 0, 0, 0)))
-    director._put(None, lambda: director.hands._drag(name, dragged(event)))
-    director.turn()
+
+    def drag(phase):
+        event = SimpleNamespace(phase=phase, target=SimpleNamespace(position=(40.0, 0, 0), wxyz=(2.0, 0, 0, 0)))
+        director._put(None, lambda: director.hands._drag(name, dragged(event)))
+        director.turn()
+
+    drag("end")
     sent = link.heard[-1]
     assert isinstance(sent, SetControl)
     assert sent.value[0] == pytest.approx(float(handle.view.high[0]))
     np.testing.assert_allclose(handle._gizmo.position[0], handle.view.high[0], atol=1e-6)
-    for i in range(6):  # the reference rests elsewhere: the performer has not taken it
-        link.said.append(still(sim, director.opening.models, time=float(i)))
+    first = sim.controls[name].value
+    turns(director, lambda: np.allclose(handle._gizmo.position, first[:3]))  # the performer has not taken it
+    drag("update")
+    wanted = first + [0.1, 0, 0, 0, 0, 0, 0]
+    link.said.append(still(sim, director.opening.models, playing=False, wanted={name: wanted}))
+    for _ in range(3):
         director.turn()
-    np.testing.assert_allclose(handle._gizmo.position, sim.controls[name].value[:3], atol=1e-6)
+    np.testing.assert_allclose(handle._gizmo.position, first[:3])  # the user holds it
+    drag("end")
+    turns(director, lambda: np.allclose(handle._gizmo.position, wanted[:3]))  # though time stands
     reader.close()
     turns(director, lambda: len(director.audience) == 0)
 
@@ -393,9 +436,8 @@ def test_a_recording_is_not_touched(server, box):
     assert {"Time", "Speed", "Loop"} <= labels
     assert not labels & {"Push", "Let go", "Weight", "Save scenario"}
     assert not director.hands.controls
-    link.said.append(still(sim, opening.models, playing=False, time=1.0, span=(0.0, 1.0)))
-    turns(director, lambda: Play() in link.heard)
-    assert Seek(0.0) in link.heard  # it begins again
+    director.loop(False)
+    assert link.heard == [Loop(False)]
     reader.close()
     turns(director, lambda: len(director.audience) == 0)
     server._client_connect_cb.clear()

@@ -295,8 +295,8 @@ class Panel:
             if self._idle(field):
                 field.value = round(float(value), 2)
         for name, field in self._scalars.items():
-            if name in frame.controls and self._idle(field):
-                field.value = round(float(np.atleast_1d(frame.controls[name])[0]), 4)
+            if name in frame.wanted and self._idle(field):
+                field.value = round(float(frame.wanted[name][0]), 4)
         if not self._opening.recorded:
             if self._hold.disabled == holding:
                 self._hold.disabled = not holding
