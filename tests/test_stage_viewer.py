@@ -19,7 +19,7 @@ from interplay.stage.audience import Audience
 from interplay.stage.camera import Following
 from interplay.stage.director import Director
 from interplay.stage.hands import STRONGEST, box_edges, dragged
-from interplay.stage.messages import LetGo, Loop, ObjectiveView, Open, Pull, PullView, Push, SetControl
+from interplay.stage.messages import LetGo, Loop, ObjectiveView, Open, Pull, PullView, Push, Seek, SetControl
 from interplay.stage.overlays import corners, hull, support_polygons
 from interplay.stage.panel import within
 from interplay.stage.play import play
@@ -204,7 +204,7 @@ def test_overlays_show_and_hide(stage, server):
         pair_points=np.ones((1, 2, 3)),
         pair_distance=np.array([[0.05, 0.01]]),
         objectives=(ObjectiveView("reach", 1, 1, 2, 1, 0.1, np.zeros(3), np.ones(3)),),
-        pull=PullView("alice/chest", np.zeros(3), np.ones(3), np.array([0, 0, 200.0])),
+        pull=PullView("alice/chest", np.zeros(3), np.ones(3), np.array([0, 0, 40.0])),  # the most that a person stands
     )
     for name in director.overlays.all:
         director.switch(name, True)
@@ -215,7 +215,7 @@ def test_overlays_show_and_hide(stage, server):
     assert {f"/over/{n}" for n in expected} <= nodes
     arrow = server.scene.get_handle_by_name("/over/force_ground")
     np.testing.assert_allclose(arrow.points[0, 1] - arrow.points[0, 0], [0, 0, 0.32], atol=1e-6)
-    assert server.scene.get_handle_by_name("/over/newtons").text == "200 N"
+    assert server.scene.get_handle_by_name("/over/newtons").text == "40 N"
     director.switch("forces", False)
     assert not arrow.visible
     link.said.append(replace(frame, pull=None))
@@ -407,6 +407,23 @@ def test_numbers_are_checked(bad):
     assert dragged(event) is None
     event = SimpleNamespace(phase="update", target=SimpleNamespace(position=(1e5, 0, 0), wxyz=(0, 0, 0, 0)))
     assert dragged(event) is None
+
+
+def test_a_field_is_told_again_what_its_user_chose(stage, server, monkeypatch):
+    """A frame that was on its way when she moved the slider comes after that, and the next may be long in coming."""
+    monkeypatch.setattr("interplay.stage.panel._QUIET", 0.1)
+    director, link, sim = stage
+    reader = seated(director, server)[0]
+    number = director.audience.holder
+    uuid, connection = director._panels[number]._time._impl.uuid, server.get_clients()[number].gui._websock_interface
+    told, plain = [], connection.queue_message
+    monkeypatch.setattr(connection, "queue_message", lambda message: (told.append(message), plain(message)))
+    reader.say({"type": "GuiUpdateMessage", "uuid": uuid, "updates": {"value": 0.5}})
+    turns(director, lambda: Seek(0.5) in link.heard)
+    link.said.append(still(sim, director.opening.models, time=0.5, playing=False))
+    turns(director, lambda: [m.updates for m in told if getattr(m, "uuid", "") == uuid][-1:] == [{"value": 0.5}])
+    reader.close()
+    turns(director, lambda: len(director.audience) == 0)
 
 
 def test_only_offered_scenarios_can_be_opened(stage, server):

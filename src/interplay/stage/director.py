@@ -151,8 +151,8 @@ class Director:
                     action()
                 except Exception as error:  # nothing that a browser does may end the stage
                     self._tell(Notice("error", f"{type(error).__name__}: {error}"))
-        if self.hands is not None and self.frame is not None:
-            self.hands.follow(self.frame)
+        if self.frame is not None and len(self.audience):
+            self._keep_up(self.frame)
 
     def hear(self, messages: Iterable[Opening | Frame | Notice | Download]) -> None:
         """Show what the performer has said; of several frames the last."""
@@ -208,14 +208,18 @@ class Director:
             if self.overlays.switched["load"]:
                 self._cast.tint(frame.body_load)
             self.overlays.draw(frame)
-        last = not frame.playing  # perhaps no other comes for long
-        if self._is_due("panel", PANEL_EVERY) or last:
-            for number, panel in self._panels.items():
-                panel.follow(frame, self._note(number), self.hands is not None and self.hands.holding)
-        if self._is_due("plot", PLOT_EVERY) or last:
+        if self._is_due("plot", PLOT_EVERY) or not frame.playing:  # perhaps no other comes for long
             for panel in self._panels.values():
                 panel.draw(self._history)
         self._move_cameras(frame.playing)
+
+    def _keep_up(self, frame: Frame) -> None:
+        """Bring handles and fields to what the frame says, also while time stands: what users do to them may come to nothing."""
+        if self.hands is not None:
+            self.hands.follow(frame)
+        if self._is_due("panel", PANEL_EVERY):
+            for number, panel in self._panels.items():
+                panel.follow(frame, self._note(number), self.hands is not None and self.hands.holding)
 
     def _redraw(self) -> None:
         if self.frame is not None:
