@@ -25,7 +25,7 @@ from interplay.stage.panel import within
 from interplay.stage.play import play
 from interplay.stage.plots import History
 from interplay.stage.view import Cast, compile_scene, first_shot, furnish, parts, product, seen
-from stage_tools import Listening, Reader, opening_of, still, turns
+from stage_tools import CAMERA, Listening, Reader, opening_of, still, turns
 
 
 @pytest.fixture(scope="module")
@@ -487,6 +487,30 @@ def test_a_camera_goes_along_and_lets_the_user_turn_it(monkeypatch):
     assert np.linalg.norm(pass_by(2.0, [9.0, 0.2, 0])) < 2.0  # it catches up, it does not jump
     pass_by(5.0, [20.0, 0.2, 0], running=False)
     assert camera.look_at[0] == pytest.approx(20.0)  # another moment is looked at: at once
+    camera.look_at = camera.look_at + [0.5, 0, 0]
+    assert not pass_by(5.0, [20.0, 0.2, 0], running=False).any()  # time stands: where to look is the user's
+    pass_by(5.0, [21.0, 0.2, 0], running=False)
+    assert camera.look_at[0] == pytest.approx(21.0)
+
+
+def test_a_newcomers_camera_arrives_while_time_stands(server, box, monkeypatch):
+    monkeypatch.setattr("interplay.stage.camera._PATIENCE", 0.1)
+    opening, sim = box
+    camera = opening.camera | {"follow": "alice/pelvis"}
+    link = Listening(replace(opening, camera=camera), still(sim, opening.models, playing=False))
+    director = Director(server, link, ("box",))
+    director.turn()
+    reader = seated(director, server)[0]
+    client, shot = server.get_clients()[director.audience.holder], first_shot(camera, director._cast)
+    for _ in range(3):
+        director.turn()
+    reader.say(CAMERA | {"position": [1.0, 1, 1]})  # late: where it was before it had heard
+    turns(director, lambda: np.allclose(client.camera.position, [1.0, 1, 1]))
+    turns(director, lambda: np.allclose([client.camera.position, client.camera.look_at], shot[:2]))
+    reader.close()
+    turns(director, lambda: len(director.audience) == 0)
+    server._client_connect_cb.clear()
+    server._client_disconnect_cb.clear()
 
 
 def test_a_newcomers_camera_comes_to_the_first_shot_whatever_it_told_before(monkeypatch):

@@ -211,15 +211,18 @@ class Director:
         if self._is_due("plot", PLOT_EVERY) or not frame.playing:  # perhaps no other comes for long
             for panel in self._panels.values():
                 panel.draw(self._history)
-        self._move_cameras(frame.playing)
 
     def _keep_up(self, frame: Frame) -> None:
-        """Bring handles and fields to what the frame says, also while time stands: what users do to them may come to nothing."""
+        """Bring handles, fields and cameras to what the frame says.
+
+        Also while time stands: what users do may come to nothing, and newcomers' cameras need more than one frame to arrive.
+        """
         if self.hands is not None:
             self.hands.follow(frame)
         if self._is_due("panel", PANEL_EVERY):
             for number, panel in self._panels.items():
                 panel.follow(frame, self._note(number), self.hands is not None and self.hands.holding)
+        self._move_cameras(frame.playing)
 
     def _redraw(self) -> None:
         if self.frame is not None:
