@@ -57,6 +57,7 @@ def still(sim, models, **changes):
         objectives=(),
         relaxed=(),
         controls={name: control.value for name, control in sim.controls.items()},
+        wanted={name: control.value for name, control in sim.controls.items()},
         pull=None,
         pace=Pace(np.array([1.0]), 1.0),
         playing=True,
@@ -252,8 +253,7 @@ def grab(stage, tab, body):
     x, y = stage.pixel(tab, cast.data.xpos[cast.model.body(body).id])
     point_at(tab, x, y)
     tab.page.mouse.click(x, y)
-    tab.until(lambda: stage.frame.pull is not None, "a grip on the body")
-    return stage.director.hands._gizmo
+    return tab.until(lambda: stage.director.hands._gizmo, "a grip on the body")
 
 
 def download(tab, button, folder):

@@ -22,7 +22,7 @@ from interplay.stage.view import furnish
 from stage_tools import CAMERA, Reader
 
 MESSAGES, MALFORMED = 10_000, 1_500  # of which each malformed one ends its connection
-_HOSTILE = [math.nan, math.inf, -math.inf, 1e300, -1e12, 2**63, 0, -1, 1e-320, "", "x" * 400, None, [], {}, True]
+_HOSTILE = [1e300, -1e12, 2**63, 0, -1, 1e-320, "", "x" * 400, None, [], {}, True]
 
 
 class _Tapped:
@@ -86,7 +86,7 @@ def _malformed(rng):
         message.pop(rng.choice(["wxyz", "fov", "look_at"]))
         return msgspec.msgpack.encode(message | {rng.choice(["spam", "__class__", "redundancy_key"]): 1})
     if kind == 5:  # numbers that are none
-        bad = rng.choice([math.nan, math.inf, 1e300, -1e9])
+        bad = rng.choice([math.nan, math.inf, -math.inf])
         return msgspec.msgpack.encode(CAMERA | {rng.choice(["fov", "near", "far"]): bad})
     if kind == 6:
         return msgspec.msgpack.encode(CAMERA | {"position": rng.choice([[0.0] * 3000, "abc", {"x": 1.0}, [[0.0]], 7])})
@@ -102,7 +102,7 @@ def _hostile(rng, server, client, frame):
     triple, owner = [number, rng.gauss(0, 5), rng.gauss(0, 5)], rng.choice([str(client), "", "0", "other"])
     kind = rng.randrange(9)
     if kind < 3:
-        value = rng.choice([v for v in _HOSTILE if not (isinstance(v, float | int) and _refused(v))] + [number, "king"])
+        value = rng.choice([*_HOSTILE, number, "king"])
         return {"type": "GuiUpdateMessage", "uuid": rng.choice(uuids), "updates": {"value": value}}
     if kind == 3:  # viser would set any attribute
         name = rng.choice(["update_cb", "_impl", "removed", "uuid", "sync_cb", "order", "value", "__class__"])
@@ -135,10 +135,6 @@ def _hostile(rng, server, client, frame):
             ]
         )
     return CAMERA | {"position": triple, "look_at": rng.choice([triple, [0.0] * 3])}
-
-
-def _refused(value):
-    return not math.isfinite(value) or abs(value) > front.FARTHEST
 
 
 def test_ten_thousand_hostile_messages(stage):

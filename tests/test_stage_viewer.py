@@ -6,6 +6,7 @@ import urllib.request
 from dataclasses import replace
 from types import SimpleNamespace
 
+import msgspec
 import mujoco
 import numpy as np
 import pytest
@@ -18,13 +19,13 @@ from interplay.stage.audience import Audience
 from interplay.stage.camera import Following
 from interplay.stage.director import Director
 from interplay.stage.hands import STRONGEST, box_edges, dragged
-from interplay.stage.messages import LetGo, ObjectiveView, Open, Play, Pull, PullView, Push, Seek, SetControl
+from interplay.stage.messages import LetGo, Loop, ObjectiveView, Open, Pull, PullView, Push, Seek, SetControl
 from interplay.stage.overlays import corners, hull, support_polygons
 from interplay.stage.panel import within
 from interplay.stage.play import play
 from interplay.stage.plots import History
 from interplay.stage.view import Cast, compile_scene, first_shot, furnish, parts, product, seen
-from stage_tools import Listening, Reader, opening_of, still, turns
+from stage_tools import CAMERA, Listening, Reader, opening_of, still, turns
 
 
 @pytest.fixture(scope="module")
@@ -203,7 +204,7 @@ def test_overlays_show_and_hide(stage, server):
         pair_points=np.ones((1, 2, 3)),
         pair_distance=np.array([[0.05, 0.01]]),
         objectives=(ObjectiveView("reach", 1, 1, 2, 1, 0.1, np.zeros(3), np.ones(3)),),
-        pull=PullView("alice/chest", np.zeros(3), np.ones(3), np.array([0, 0, 200.0])),
+        pull=PullView("alice/chest", np.zeros(3), np.ones(3), np.array([0, 0, 40.0])),  # the most that a person stands
     )
     for name in director.overlays.all:
         director.switch(name, True)
@@ -214,7 +215,7 @@ def test_overlays_show_and_hide(stage, server):
     assert {f"/over/{n}" for n in expected} <= nodes
     arrow = server.scene.get_handle_by_name("/over/force_ground")
     np.testing.assert_allclose(arrow.points[0, 1] - arrow.points[0, 0], [0, 0, 0.32], atol=1e-6)
-    assert server.scene.get_handle_by_name("/over/newtons").text == "200 N"
+    assert server.scene.get_handle_by_name("/over/newtons").text == "40 N"
     director.switch("forces", False)
     assert not arrow.visible
     link.said.append(replace(frame, pull=None))
@@ -309,15 +310,29 @@ def test_a_panel_for_each_and_handles_for_the_holder(stage, server):
 
 
 def test_clicking_grabs_pulls_and_lets_go(stage, server):
-    director, link, _sim = stage
+    director, link, sim = stage
     reader = seated(director, server)[0]
+
+    def says(**changes):
+        link.said.append(still(sim, director.opening.models, **changes))
+        director.turn()
+
     chest = director._cast.data.xpos[director._cast.model.body("alice/chest").id]
     ray = (chest + [0, 3.0, 0.05], np.array([0, -1.0, 0]))
     director.hands.click(*ray)
     director.turn()
-    pull = link.heard[-1]
-    assert isinstance(pull, Pull)
-    assert pull.body.startswith("alice/")
+    asked = link.heard[-1]
+    assert isinstance(asked, Pull)
+    assert asked.body.startswith("alice/")
+    assert not director.hands.holding  # it has been asked for; the performer may refuse
+    point = director.hands.hit.point
+    pull = PullView(asked.body, point, point + [0, 0, 0.2], np.zeros(3))
+    says(pull=pull)
+    assert director.hands.holding
+    np.testing.assert_allclose(director.hands._gizmo.position, pull.goal)
+    says(pull=pull, live=False)
+    assert not director.hands.holding  # the past is not touched
+    says(pull=pull)
     assert director.hands.holding
     director.push(20.0, None)
     director.turn()
@@ -329,26 +344,55 @@ def test_clicking_grabs_pulls_and_lets_go(stage, server):
     director.hands.click(*ray)
     director.turn()
     assert isinstance(link.heard[-1], LetGo)
+    says()
+    assert not director.hands.holding
+    says(pull=pull)  # it goes on from a moment in which something was held
+    assert director.hands.holding
+    heard = len(link.heard)
+    link.said.append(director.opening)
+    director.turn()
+    assert len(link.heard) == heard  # another scenario has nothing to let go of
     assert not director.hands.holding
     reader.close()
     turns(director, lambda: len(director.audience) == 0)
+
+
+def test_one_who_leaves_lets_go(stage, server):
+    director, link, sim = stage
+    reader = seated(director, server)[0]
+    pull = PullView("alice/chest", np.zeros(3), np.zeros(3), np.zeros(3))
+    link.said.append(still(sim, director.opening.models, pull=pull))
+    turns(director, lambda: director.hands.holding)
+    reader.close()
+    turns(director, lambda: len(director.audience) == 0)
+    assert link.heard == [LetGo()]
 
 
 def test_a_handle_comes_back_clamped(stage, server):
     director, link, sim = stage
     reader = seated(director, server)[0]
     (name, handle), *_ = director.hands.controls.items()
-    event = SimpleNamespace(phase="end", target=SimpleNamespace(position=(40.0, 0, 0), wxyz=(2.0, 0, 0, 0)))
-    director._put(None, lambda: director.hands._drag(name, dragged(event)))
-    director.turn()
+
+    def drag(phase):
+        event = SimpleNamespace(phase=phase, target=SimpleNamespace(position=(40.0, 0, 0), wxyz=(2.0, 0, 0, 0)))
+        director._put(None, lambda: director.hands._drag(name, dragged(event)))
+        director.turn()
+
+    drag("end")
     sent = link.heard[-1]
     assert isinstance(sent, SetControl)
     assert sent.value[0] == pytest.approx(float(handle.view.high[0]))
     np.testing.assert_allclose(handle._gizmo.position[0], handle.view.high[0], atol=1e-6)
-    for i in range(6):  # the reference rests elsewhere: the performer has not taken it
-        link.said.append(still(sim, director.opening.models, time=float(i)))
+    first = sim.controls[name].value
+    turns(director, lambda: np.allclose(handle._gizmo.position, first[:3]))  # the performer has not taken it
+    drag("update")
+    wanted = first + [0.1, 0, 0, 0, 0, 0, 0]
+    link.said.append(still(sim, director.opening.models, playing=False, wanted={name: wanted}))
+    for _ in range(3):
         director.turn()
-    np.testing.assert_allclose(handle._gizmo.position, sim.controls[name].value[:3], atol=1e-6)
+    np.testing.assert_allclose(handle._gizmo.position, first[:3])  # the user holds it
+    drag("end")
+    turns(director, lambda: np.allclose(handle._gizmo.position, wanted[:3]))  # though time stands
     reader.close()
     turns(director, lambda: len(director.audience) == 0)
 
@@ -363,6 +407,23 @@ def test_numbers_are_checked(bad):
     assert dragged(event) is None
     event = SimpleNamespace(phase="update", target=SimpleNamespace(position=(1e5, 0, 0), wxyz=(0, 0, 0, 0)))
     assert dragged(event) is None
+
+
+def test_a_field_is_told_again_what_its_user_chose(stage, server, monkeypatch):
+    """A frame that was on its way when she moved the slider comes after that, and the next may be long in coming."""
+    monkeypatch.setattr("interplay.stage.panel._QUIET", 0.1)
+    director, link, sim = stage
+    reader = seated(director, server)[0]
+    number = director.audience.holder
+    uuid, connection = director._panels[number]._time._impl.uuid, server.get_clients()[number].gui._websock_interface
+    told, plain = [], connection.queue_message
+    monkeypatch.setattr(connection, "queue_message", lambda message: (told.append(message), plain(message)))
+    reader.say({"type": "GuiUpdateMessage", "uuid": uuid, "updates": {"value": 0.5}})
+    turns(director, lambda: Seek(0.5) in link.heard)
+    link.said.append(still(sim, director.opening.models, time=0.5, playing=False))
+    turns(director, lambda: [m.updates for m in told if getattr(m, "uuid", "") == uuid][-1:] == [{"value": 0.5}])
+    reader.close()
+    turns(director, lambda: len(director.audience) == 0)
 
 
 def test_only_offered_scenarios_can_be_opened(stage, server):
@@ -392,9 +453,8 @@ def test_a_recording_is_not_touched(server, box):
     assert {"Time", "Speed", "Loop"} <= labels
     assert not labels & {"Push", "Let go", "Weight", "Save scenario"}
     assert not director.hands.controls
-    link.said.append(still(sim, opening.models, playing=False, time=1.0, span=(0.0, 1.0)))
-    turns(director, lambda: Play() in link.heard)
-    assert Seek(0.0) in link.heard  # it begins again
+    director.loop(False)
+    assert link.heard == [Loop(False)]
     reader.close()
     turns(director, lambda: len(director.audience) == 0)
     server._client_connect_cb.clear()
@@ -427,6 +487,30 @@ def test_a_camera_goes_along_and_lets_the_user_turn_it(monkeypatch):
     assert np.linalg.norm(pass_by(2.0, [9.0, 0.2, 0])) < 2.0  # it catches up, it does not jump
     pass_by(5.0, [20.0, 0.2, 0], running=False)
     assert camera.look_at[0] == pytest.approx(20.0)  # another moment is looked at: at once
+    camera.look_at = camera.look_at + [0.5, 0, 0]
+    assert not pass_by(5.0, [20.0, 0.2, 0], running=False).any()  # time stands: where to look is the user's
+    pass_by(5.0, [21.0, 0.2, 0], running=False)
+    assert camera.look_at[0] == pytest.approx(21.0)
+
+
+def test_a_newcomers_camera_arrives_while_time_stands(server, box, monkeypatch):
+    monkeypatch.setattr("interplay.stage.camera._PATIENCE", 0.1)
+    opening, sim = box
+    camera = opening.camera | {"follow": "alice/pelvis"}
+    link = Listening(replace(opening, camera=camera), still(sim, opening.models, playing=False))
+    director = Director(server, link, ("box",))
+    director.turn()
+    reader = seated(director, server)[0]
+    client, shot = server.get_clients()[director.audience.holder], first_shot(camera, director._cast)
+    for _ in range(3):
+        director.turn()
+    reader.say(CAMERA | {"position": [1.0, 1, 1]})  # late: where it was before it had heard
+    turns(director, lambda: np.allclose(client.camera.position, [1.0, 1, 1]))
+    turns(director, lambda: np.allclose([client.camera.position, client.camera.look_at], shot[:2]))
+    reader.close()
+    turns(director, lambda: len(director.audience) == 0)
+    server._client_connect_cb.clear()
+    server._client_disconnect_cb.clear()
 
 
 def test_a_newcomers_camera_comes_to_the_first_shot_whatever_it_told_before(monkeypatch):
@@ -551,6 +635,16 @@ def test_strangers_are_refused(server):
         assert page.headers["X-Frame-Options"] == "DENY"
     with pytest.raises(urllib.error.HTTPError):
         urllib.request.urlopen(f"http://127.0.0.1:{port}/..%2f..%2f..%2fetc/passwd")
+
+
+def test_a_number_that_someone_types_is_no_reason_to_hang_up():
+    def typed(value):
+        return msgspec.msgpack.encode({"type": "GuiUpdateMessage", "uuid": "weight", "updates": {"value": value}})
+
+    assert front.check(typed(9_999))
+    assert not front.check(typed(99_999_999))
+    with pytest.raises(front.Malformed, match="nan"):
+        front.check(typed(math.nan))
 
 
 def test_a_guard_that_does_not_stand_is_noticed(monkeypatch):

@@ -30,10 +30,11 @@ class Following:
         self._beside = np.array(beside, float)
         self._arm, self._tries = arm, _TRIES
         self._look: np.ndarray | None = None
+        self._rested: np.ndarray | None = None
         self._sent, self._stamp, self._due, self._moved = 0.0, 0.0, 0.0, 0.0
 
     def go(self, camera: Any, subject: np.ndarray, running: bool) -> None:
-        """Move viser's camera along: smoothly while time runs, else at once."""
+        """Move viser's camera along: smoothly while time runs; else at once, and then it is the user's."""
         now, look = time.monotonic(), np.asarray(camera.position) - np.asarray(camera.look_at)
         if self._arm is not None:
             self._take_first_shot(camera, subject + self._beside, look, self._arm, now)
@@ -43,6 +44,9 @@ class Following:
         if self._look is not None and np.linalg.norm(look - self._look) > 1e-3 * np.linalg.norm(look):
             self._due = now + _FREE
         self._look = look
+        rested, self._rested = self._rested, None if running else subject
+        if rested is not None and not running and np.array_equal(rested, subject):
+            return
         shift = (subject + self._beside - camera.look_at) * [1, 1, 0]
         far = float(np.linalg.norm(shift))
         if far < _LEAST or (running and (now < self._due or now - self._sent < _PATIENCE)):

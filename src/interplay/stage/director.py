@@ -22,10 +22,9 @@ from interplay.stage.messages import (
     Command,
     Download,
     Frame,
+    Loop,
     Notice,
     Opening,
-    Play,
-    Seek,
 )
 from interplay.stage.overlays import Overlays
 from interplay.stage.panel import Panel
@@ -109,6 +108,7 @@ class Director:
     def loop(self, on: bool) -> None:
         """Begin a recording again when it has come to its end."""
         self.looping = on
+        self.send(Loop(on))
 
     def follow(self, client: int, on: bool) -> None:
         """Let one browser's camera go along with the scene."""
@@ -151,6 +151,8 @@ class Director:
                     action()
                 except Exception as error:  # nothing that a browser does may end the stage
                     self._tell(Notice("error", f"{type(error).__name__}: {error}"))
+        if self.frame is not None and len(self.audience):
+            self._keep_up(self.frame)
 
     def hear(self, messages: Iterable[Opening | Frame | Notice | Download]) -> None:
         """Show what the performer has said; of several frames the last."""
@@ -172,6 +174,9 @@ class Director:
 
     def _open(self, opening: Opening) -> None:
         with self._server.atomic():
+            if self.hands is not None:
+                self.hands.remove()
+                self.hands = None
             if self._cast is not None:
                 self._cast.remove()
             self.overlays.clear()
@@ -195,27 +200,28 @@ class Director:
     def _show(self, frame: Frame) -> None:
         if self._cast is None or self.opening is None:
             return
-        ran, self.frame = self.frame is not None and self.frame.playing, frame
+        self.frame = frame
         if not len(self.audience):
             return
-        at_end = not frame.playing and frame.time >= frame.span[1] - 1e-6
-        if self.looping and self.opening.recorded and ran and at_end:  # it came there by itself
-            self.send(Seek(frame.span[0]))
-            self.send(Play())
         with self._server.atomic():
             self._cast.place(frame.qpos)
             if self.overlays.switched["load"]:
                 self._cast.tint(frame.body_load)
             self.overlays.draw(frame)
-        if self.hands is not None:
-            self.hands.follow(frame)
-        last = not frame.playing  # perhaps no other comes for long
-        if self._is_due("panel", PANEL_EVERY) or last:
-            for number, panel in self._panels.items():
-                panel.follow(frame, self._note(number), self.hands is not None and self.hands.holding)
-        if self._is_due("plot", PLOT_EVERY) or last:
+        if self._is_due("plot", PLOT_EVERY) or not frame.playing:  # perhaps no other comes for long
             for panel in self._panels.values():
                 panel.draw(self._history)
+
+    def _keep_up(self, frame: Frame) -> None:
+        """Bring handles, fields and cameras to what the frame says.
+
+        Also while time stands: what users do may come to nothing, and newcomers' cameras need more than one frame to arrive.
+        """
+        if self.hands is not None:
+            self.hands.follow(frame)
+        if self._is_due("panel", PANEL_EVERY):
+            for number, panel in self._panels.items():
+                panel.follow(frame, self._note(number), self.hands is not None and self.hands.holding)
         self._move_cameras(frame.playing)
 
     def _redraw(self) -> None:
@@ -258,6 +264,7 @@ class Director:
         holder = self.audience.holder
         if holder in concerned or holder is None:
             if self.hands is not None:
+                self.hands.let_go()
                 self.hands.remove()
             client = self._clients.get(holder) if holder is not None else None
             self.hands = Hands(client, self.opening, self._cast, self.post, self.send) if client is not None else None

@@ -62,7 +62,7 @@ class FrameMaker:
             **self.pairs(terms, sim.state.memory.pairs, sim.collisions.pairs),
             objectives=objective_views(sim.demands, terms, time),
             relaxed=tuple(relaxed),
-            controls={name: np.array(c.at(time).value, float) for name, c in sim.controls.items()},
+            **control_values(sim),
             pull=pull_view(sim),
             **status._asdict(),
         )
@@ -161,6 +161,14 @@ def pull_view(sim: Simulation) -> PullView | None:
         return None
     point, force = sim.held.force(sim.terms, sim.dt)
     return PullView(sim.scene.model.body(sim.held.body).name, point, sim.held.goal, force)
+
+
+def control_values(sim: Simulation) -> dict[str, dict[str, np.ndarray]]:
+    """Return the fields of a frame about the live controls."""
+    return {
+        "controls": {name: np.array(c.at(sim.time).value, float) for name, c in sim.controls.items()},
+        "wanted": {name: np.array(c.value, float) for name, c in sim.controls.items()},
+    }
 
 
 def control_views(sim: Simulation) -> tuple[ControlView, ...]:

@@ -38,7 +38,7 @@ from interplay.errors import InputError, InterplayError
 LARGEST = 65536
 """Bytes of the largest message a browser may send."""
 FARTHEST = 1e6
-"""Largest number that it may hold."""
+"""Largest number that is listened to."""
 PER_SECOND = 2000
 """Messages that are read from one browser in a second; more have to wait."""
 SEATS = 24
@@ -177,25 +177,30 @@ def check(raw: Any) -> bool:
         message = _strictly.decode(raw)
     except (msgspec.MsgspecError, RecursionError, ValueError) as error:
         raise Malformed(str(error)) from None
-    _bounded(msgspec.structs.asdict(message), 3)
-    return not isinstance(message, _Field) or set(message.updates) == {"value"}  # viser would set any attribute
+    near = _near(msgspec.structs.asdict(message), 3)
+    return near and (
+        not isinstance(message, _Field) or set(message.updates) == {"value"}
+    )  # viser would set any attribute
 
 
-def _bounded(value: Any, depth: int) -> None:
-    """Refuse numbers that are not finite or huge, long texts and deep nesting."""
+def _near(value: Any, depth: int) -> bool:
+    """Return whether no number is huge: those can be typed, so they are no reason to hang up.
+
+    Numbers that are not finite, long texts and deep nesting are.
+    """
     if isinstance(value, bool) or value is None:
-        return
+        return True
     if isinstance(value, int | float):
-        if not math.isfinite(value) or abs(value) > FARTHEST:
+        if not math.isfinite(value):
             raise Malformed(f"number {value!r}")
-    elif isinstance(value, str):
+        return abs(value) <= FARTHEST
+    if isinstance(value, str):
         if len(value) > 512:
             raise Malformed("long text")
-    elif isinstance(value, list | tuple | dict) and depth and len(value) <= 64:
-        for item in value.values() if isinstance(value, dict) else value:
-            _bounded(item, depth - 1)
-    else:
-        raise Malformed(f"{type(value).__name__} in a message")
+        return True
+    if isinstance(value, list | tuple | dict) and depth and len(value) <= 64:
+        return all(_near(item, depth - 1) for item in (value.values() if isinstance(value, dict) else value))
+    raise Malformed(f"{type(value).__name__} in a message")
 
 
 def open_server(host: str, port: int) -> viser.ViserServer:

@@ -5,6 +5,8 @@ The handles belong to one browser (``client.scene``): the others do not have the
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -12,7 +14,7 @@ import numpy as np
 import viser
 
 from interplay.motion.hands import MOST_IMPULSE
-from interplay.stage.messages import Command, ControlView, Frame, LetGo, Opening, Pull, Push, SetControl
+from interplay.stage.messages import Command, ControlView, Frame, LetGo, Opening, Pull, PullView, Push, SetControl
 from interplay.stage.view import Cast, Hit
 
 REACH = 50.0
@@ -20,9 +22,8 @@ REACH = 50.0
 STRONGEST = MOST_IMPULSE
 """Largest impulse of a push [N·s]; what a body can stand may be less."""
 
-_PATIENCE = 20  # frames to wait for the performer to take up a pull before the grip is thought lost
 _FAINT = 0.3  # opacity of a handle that nothing follows yet
-_RESTED = 4  # frames after which a reference that has not moved rests
+_ANSWER = 0.3  # seconds within which a frame tells where a handle that was let go is wanted
 
 
 class _Drag(NamedTuple):
@@ -46,8 +47,8 @@ class ControlHandle:
     def __init__(self, client: viser.ClientHandle, view: ControlView, size: float, on_drag: Callable[[Any], None]):
         """Add the handle with its name to one browser's scene."""
         self.view, self._client = view, client
-        self._held, self._rest, self._still = False, np.array(view.value, float), 0
-        pose = self._rest
+        self._held, self._dropped = False, -math.inf
+        pose = np.array(view.value, float)
         node = view.name.replace("/", "_")  # a slash would make a tree of nodes
         self._gizmo = client.scene.add_transform_controls(
             f"/hands/{node}",
@@ -66,29 +67,24 @@ class ControlHandle:
 
     def drag(self, drag: _Drag) -> SetControl:
         """Take in where the user holds the handle, and return what to ask of the control."""
-        begun = self._held
-        self._held = drag.phase != "end"
+        self._held, self._dropped = drag.phase != "end", time.monotonic()
         self._show_bounds(self._held)
-        if self._held and not begun:
-            self._still = 0
         value = np.concatenate([drag.position, drag.wxyz]) if self.view.kind == "pose" else drag.position
         value[:3] = np.clip(value[:3], self.view.low, self.view.high)
         if not self._held:
             self._put(value)
         return SetControl(self.view.name, tuple(float(v) for v in value))
 
-    def follow(self, reference: np.ndarray, live: bool, waiting: str) -> None:
-        """Bring the handle back to its reference once that rests: it has been clamped, reset, or the past is shown.
+    def follow(self, wanted: np.ndarray, live: bool, waiting: str) -> None:
+        """Bring the handle to where the control is asked to be: it has been clamped, reset, or the past is shown.
 
         While it waits for the phase in which it is followed, it is faint and says so.
         """
         text = f"{self.view.name} (from {waiting!r} on)" if waiting else self.view.name
         if self._label.text != text:
             self._label.text, self._gizmo.opacity = text, _FAINT if waiting else 1.0
-        moved = np.abs(reference - self._rest).max() > 1e-4
-        self._rest, self._still = reference, 0 if moved else self._still + 1
-        if not self._held and (self._still >= _RESTED or not live):
-            self._put(reference)
+        if not self._held and (not live or time.monotonic() > self._dropped + _ANSWER):
+            self._put(wanted)
 
     def _put(self, value: np.ndarray) -> None:
         if np.abs(np.asarray(self._gizmo.position) - value[:3]).max() > 1e-4:
@@ -142,11 +138,12 @@ class Hands:
         self._client, self._cast, self._post, self._send = client, cast, post, send
         self._size = float(np.clip(0.07 * float(opening.camera.get("distance", 4.0)), 0.12, 0.6))
         self.hit: Hit | None = None
-        """The body that is held, or was clicked last."""
+        """What was clicked last."""
         self.ray = np.array([1.0, 0.0, 0.0])
         """Direction in which it was clicked."""
         self._gizmo: Any = None
-        self._waited, self._interactive, self._recorded = 0, opening.interactive, opening.recorded
+        self._body = ""  # which is held
+        self._interactive, self._recorded = opening.interactive, opening.recorded
         self.controls: dict[str, ControlHandle] = {}
         if not opening.recorded:
             for view in opening.controls:
@@ -177,41 +174,46 @@ class Hands:
         hit = self._cast.pick(origin, direction) if not self._recorded else None
         if hit is None:
             return
-        same = self.holding and self.hit is not None and hit.body == self.hit.body
-        self.let_go()
-        if not same:
+        if self.holding and hit.body == self._body:
+            self.let_go()
+        else:
             self.hit, self.ray = hit, np.asarray(direction, float) / np.linalg.norm(direction)
-            self._grab(hit)
+            self._send(Pull(hit.body, _triple(hit.local), _triple(hit.point)))
 
-    def _grab(self, hit: Hit) -> None:
+    def let_go(self) -> None:
+        """Open the hand."""
+        if self.holding:
+            self._send(LetGo())
+
+    def _hold(self, pull: PullView) -> None:
+        """Give the hand its handle."""
+        self._body = pull.body
+        local = self._cast.to_local(self._cast.model.body(pull.body).id, pull.point)
         self._gizmo = gizmo = self._client.scene.add_transform_controls(
             "/hands/pull",
             scale=0.8 * self._size,
             line_width=3.0,
             depth_test=False,
             disable_rotations=True,
-            position=hit.point,
+            position=pull.goal,
         )
+
+        def move(goal: np.ndarray) -> None:
+            if gizmo is self._gizmo:
+                self._send(Pull(pull.body, _triple(local), _triple(goal)))
 
         async def on_drag(event: Any) -> None:
             drag = dragged(event)
             if drag is not None:
-                self._post(event.client_id, lambda: self._pull(gizmo, drag.position))
+                self._post(event.client_id, lambda: move(drag.position))
 
         gizmo.on_update(on_drag)
-        self._pull(gizmo, hit.point)
 
-    def _pull(self, gizmo: Any, goal: np.ndarray) -> None:
-        if gizmo is self._gizmo and self.hit is not None:
-            self._waited = 0
-            self._send(Pull(self.hit.body, _triple(self.hit.local), _triple(goal)))
-
-    def let_go(self) -> None:
-        """Open the hand."""
+    def _open(self) -> None:
+        """Take the hand's handle away."""
         if self._gizmo is not None:
             self._gizmo.remove()
             self._gizmo = None
-            self._send(LetGo())
 
     def push(self, strength: float, direction: np.ndarray | None) -> bool:
         """Push the clicked body at the clicked point, away from the camera by default; return whether there is one."""
@@ -225,21 +227,24 @@ class Hands:
     # -- frames --------------------------------------------------------------------------------------------------------
 
     def follow(self, frame: Frame) -> None:
-        """Keep handles where their references are, and open the hand when the performer has lost the grip."""
+        """Keep handles where their controls are asked to be, and hold what the performer says is held.
+
+        What it says counts, not what was clicked: it may refuse, begin again, or go on from a moment in which something was held.
+        """
         later = () if frame.phase in self._interactive else frame.coming
         waiting = next((phase for phase in later if phase in self._interactive), "")
         for name, handle in self.controls.items():
-            if name in frame.controls:
-                handle.follow(np.asarray(frame.controls[name], float), frame.live, waiting)
-        if self._gizmo is not None:
-            self._waited = 0 if frame.pull is not None else self._waited + 1
-            if self._waited > _PATIENCE:
-                self._gizmo.remove()
-                self._gizmo = None
+            if name in frame.wanted:
+                handle.follow(frame.wanted[name], frame.live, waiting)
+        pull = frame.pull if frame.live and not self._recorded else None
+        if self._gizmo is not None and (pull is None or pull.body != self._body):
+            self._open()
+        if self._gizmo is None and pull is not None:
+            self._hold(pull)
 
     def remove(self) -> None:
         """Take all handles away."""
-        self.let_go()
+        self._open()
         for handle in self.controls.values():
             handle.remove()
         self.controls = {}

@@ -126,6 +126,8 @@ class Frame:
     """What had to be relaxed since the last frame."""
     controls: dict[str, np.ndarray]
     """Present values of the smooth references of the live controls."""
+    wanted: dict[str, np.ndarray]
+    """Where the live controls are asked to be; their references are on the way there."""
     pull: PullView | None
     pace: Pace
     playing: bool
@@ -197,6 +199,12 @@ class Speed(NamedTuple):
     factor: float
 
 
+class Loop(NamedTuple):
+    """Begin recordings again when they come to their end, or not."""
+
+    on: bool
+
+
 class SetControl(NamedTuple):
     """Move a live control; clamped and rate-limited by the control itself."""
 
@@ -245,5 +253,19 @@ class Close(NamedTuple):
 
 
 Command = (
-    Open | Play | Pause | StepOnce | Reset | Seek | Speed | SetControl | Pull | LetGo | Push | Adjust | Save | Close
+    Open
+    | Play
+    | Pause
+    | StepOnce
+    | Reset
+    | Seek
+    | Speed
+    | Loop
+    | SetControl
+    | Pull
+    | LetGo
+    | Push
+    | Adjust
+    | Save
+    | Close
 )

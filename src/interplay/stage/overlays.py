@@ -14,6 +14,11 @@ from interplay.stage.view import linear
 PER_NEWTON = 8e-4
 """Length of a force's arrow [m/N]: a person's weight is about as long as a thigh."""
 
+PULLED = 4e-3
+"""Length of the arrow of the user's pull [m/N]: a hand is far weaker than the ground, and a person pulled by all it has (a
+fourteenth of her weight) should see so.
+"""
+
 GROUND, INNER, PATCH, MASS, SUPPORT, NOW, GOAL, PULL = (
     (226, 112, 38),
     (142, 84, 178),
@@ -171,7 +176,7 @@ class Overlays:
             self._pull.hide()
             self._held.hide()
         else:
-            tip = pull.point + PER_NEWTON * pull.force
+            tip = pull.point + PULLED * pull.force
             self._held.show(pull.point[None])
             self._pull.show(long_enough(np.array([[pull.point, tip]]), 0.072))
             text = f"{np.linalg.norm(pull.force):.0f} N"

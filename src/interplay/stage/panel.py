@@ -250,7 +250,7 @@ class Panel:
         self._which: Any = gui.add_dropdown(
             "Objective", ("–",), hint="Objectives so far; what is changed holds whenever they come."
         )
-        self._on(self._which, lambda _: self._show_gains(force=True))
+        self._on(self._which, lambda _: self._choose())
         self._weight = gui.add_number("Weight", 0.0, min=0.0, max=HEAVIEST, step=0.001)
         self._stiff = gui.add_number("Stiffness [1/s²]", 0.0, min=0.0, max=STIFFEST, step=0.1)
         self._on(self._weight, lambda value: self._adjust("weight", within(value, 0.0, HEAVIEST)))
@@ -259,6 +259,11 @@ class Panel:
         for label, what in (("Save scenario", "scenario"), ("Save performance", "targets")):
             button = gui.add_button(label, icon=viser.Icon.DOWNLOAD)
             self._press(button, lambda what=what: self._do.send(Save(number, what)))
+
+    def _choose(self) -> None:
+        for field in (self._weight, self._stiff):
+            self._touched.pop(id(field), None)
+        self._show_gains()
 
     def _adjust(self, gain: str, value: float | None) -> None:
         if value is not None and self._which.value in self._objectives:
@@ -291,12 +296,11 @@ class Panel:
         last = max(round(float(frame.span[1]), 2), first + 0.01)
         if (self._time.min, self._time.max) != (first, last):
             self._time.min, self._time.max = first, last
-        for field, value in ((self._time, frame.time), (self._speed, frame.speed)):
-            if self._idle(field):
-                field.value = round(float(value), 2)
+        self._put(self._time, round(float(frame.time), 2))
+        self._put(self._speed, round(float(frame.speed), 2))
         for name, field in self._scalars.items():
-            if name in frame.controls and self._idle(field):
-                field.value = round(float(np.atleast_1d(frame.controls[name])[0]), 4)
+            if name in frame.wanted:
+                self._put(field, round(float(frame.wanted[name][0]), 4))
         if not self._opening.recorded:
             if self._hold.disabled == holding:
                 self._hold.disabled = not holding
@@ -310,12 +314,21 @@ class Panel:
                 self._which.value = kept if kept in labels else labels[0]
             self._show_gains()
 
-    def _show_gains(self, force: bool = False) -> None:
+    def _put(self, field: Any, value: float) -> None:
+        """Show a number in a field, once the user has left that alone.
+
+        What was on its way to the browser when she moved it has come after her own, so it is said again even if nothing changes.
+        """
+        if self._idle(field):
+            if self._touched.pop(id(field), None) is not None:
+                field.value = value + 1.0  # viser does not say what it has heard
+            field.value = value
+
+    def _show_gains(self) -> None:
         chosen = self._objectives.get(self._which.value)
         if chosen is not None:
-            for field, value in ((self._weight, chosen.weight), (self._stiff, chosen.stiffness)):
-                if force or self._idle(field):
-                    field.value = round(float(value), 6)
+            self._put(self._weight, round(float(chosen.weight), 6))
+            self._put(self._stiff, round(float(chosen.stiffness), 6))
 
     def draw(self, history: History) -> None:
         """Draw the plots, if they are shown."""

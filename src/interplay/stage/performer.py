@@ -88,7 +88,7 @@ class Performer:
         self.act: LiveAct | RecordedAct | None = None
         self.name = ""
         self.playing, self.closed = False, False
-        self.speed = 1.0
+        self.speed, self.looping = 1.0, True
         self._start = (0.0, 0.0)  # clock and simulated time since which the pace is kept
         self._frame_due, self._changed = 0.0, True
         self._past: deque[tuple[float, float]] = deque()
@@ -128,7 +128,11 @@ class Performer:
         if late > BACKLOG + step:
             self._keep_pace(step)  # the backlog is dropped
         act.step()
-        if act.ended:
+        if act.ended and self.looping and isinstance(act, RecordedAct):
+            act.reset()
+            self._past.clear()
+            self._keep_pace()
+        elif act.ended:
             self.playing, self._changed = False, True
             if act.ended != "finished":
                 self._say(Notice("error", f"{self.name} stopped at {act.time:.2f} s: {act.ended}"))
@@ -204,6 +208,8 @@ class Performer:
             case messages.Speed(factor):
                 self.speed = float(np.clip(number("speed", factor), SLOWEST, FASTEST))
                 self._keep_pace()
+            case messages.Loop(on):
+                self.looping = bool(on)
             case messages.SetControl(name, value):
                 self._touch(partial(Simulation.set_control, name=name, value=value))
             case messages.Pull(body, local, goal):

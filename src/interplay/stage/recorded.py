@@ -30,7 +30,7 @@ from interplay.scene.kinematics import Kinematics
 from interplay.script.reader import parse
 from interplay.script.scenario import made_from
 from interplay.simulation import Simulation
-from interplay.stage.frame import FrameMaker, Status, objective_views, pull_view
+from interplay.stage.frame import FrameMaker, Status, control_values, objective_views, pull_view
 from interplay.stage.messages import Frame, Notice, Opening
 
 _MISSING = "objectives, collision pairs and controls are not shown"
@@ -195,7 +195,7 @@ class RecordedAct:
             **self._maker.pairs(*self._near(sim)),
             objectives=objective_views(sim.demands, sim.terms, self.time) if sim else (),
             relaxed=tuple(relaxed),
-            controls={n: np.array(c.at(self.time).value, float) for n, c in sim.controls.items()} if sim else {},
+            **(control_values(sim) if sim else {"controls": {}, "wanted": {}}),
             pull=pull_view(sim) if sim else None,
             **status._asdict(),
         )

@@ -7,8 +7,9 @@ import html
 from interplay.stage.messages import Frame, Opening
 
 _STATUS = "font-size:0.85em;line-height:1.5;padding:0.1em 0.75em"
-_ONE_LINE = "overflow:hidden;white-space:nowrap;text-overflow:ellipsis"  # what is below must not jump as phases change
-_CHIP = "display:inline-block;border-radius:0.7em;padding:0.05em 0.6em;margin:0.1em 0.25em 0.1em 0;"
+# One line, as what is below must not jump as phases change: where names are too long for it, those to come are cut short.
+_CUT = "min-width:0;overflow:hidden;white-space:nowrap;text-overflow:ellipsis"
+_CHIP = f"{_CUT};border-radius:0.7em;padding:0.05em 0.6em;margin:0.1em 0.25em 0.1em 0;"
 _MORE = "color:#8a94a2;padding-left:0.3em"
 
 
@@ -18,13 +19,13 @@ def status(opening: Opening, frame: Frame, note: str) -> str:
     if not frame.live and not opening.recorded:
         how = "the past"
     pace = f" · {frame.pace.factor:.2f}× real time" if frame.playing and frame.live and not opening.recorded else ""
-    phases = [(frame.phase, "background:#2e5e8c;color:#fff")] if frame.phase else []
+    phases = [(frame.phase, "background:#2e5e8c;color:#fff;flex-shrink:0;max-width:70%")] if frame.phase else []
     phases += [(phase, "background:#e8ecf1;color:#5a6472") for phase in frame.coming[:3]]
-    chips = "".join(f"<span style='{_CHIP}{style}'>{html.escape(phase)}</span>" for phase, style in phases)
+    chips = "".join(f"<div style='{_CHIP}{style}'>{html.escape(phase)}</div>" for phase, style in phases)
     more = len(frame.coming) - 3
     left = f"<span style='{_MORE}'>+{more}</span>" if more > 0 else ""
     said = f"<span style='color:#b06010'>{html.escape(note)}</span>" if note else html.escape(frame.ended)
     return (
         f"<div style='{_STATUS}'><div><b>{frame.time:.2f} s</b> · {how}{pace}</div>"
-        f"<div style='display:flex'><div style='{_ONE_LINE}'>{chips}</div>{left}</div><div>{said or '&nbsp;'}</div></div>"
+        f"<div style='display:flex'>{chips}{left}</div><div>{said or '&nbsp;'}</div></div>"
     )
