@@ -43,17 +43,23 @@ def test_carriers_walk_a_bend():
     table = np.zeros(7)
 
     def level(sim, walk):
-        return [ip.Pose("table", walk.along(pose(sim, "table"), "x"), weight=30.0, stiffness=40.0, max_speed=np.inf)]
+        return [ip.Pose("table", walk.along(pose(sim, "table"), "y"), weight=30.0, stiffness=40.0, max_speed=np.inf)]
 
     gait = ip.Gait(stride=0.2, turn=turn, swing=0.8, double=0.5, arm_swing=0.0, lower=0.03)
     walkers = [ip.Walker("ann"), ip.Walker("ben", backward=True)]
     walk = ip.Walk("walk", walkers, steps, gait, carried=("table",), extra=level)
-    stand, rest = (ip.blocks.hold(name, 1.0, balance=("ann", "ben")) for name in ("stand", "rest"))
+
+    def over_the_feet(sim):
+        return [
+            ip.Com("ann", "ben", "table", reference=sim.middle(*SOLES["ann"], *SOLES["ben"])[:2], axes="xy", weight=100)
+        ]
+
+    stand, rest = (ip.Phase(name, over_the_feet, seconds=1.5) for name in ("stand", "rest"))
     sim.machine = ip.Machine([stand, *walk.phases(), rest])
     given = 0
     while not sim.machine.done:
         given += len(sim.step().conflicts)
-        table = pose(sim, "table") if sim.time < 1.0 else table
+        table = pose(sim, "table") if sim.time < 1.5 else table
         assert not sim.machine.failure
     assert given == 0
     angle, pivot = (steps - 1) * turn, np.mean(list(begun.values()), axis=0)

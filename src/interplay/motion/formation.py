@@ -16,23 +16,22 @@ _UP = np.array([0.0, 0.0, 1.0])
 class Along:
     """The reference of a pose (7,) that goes along with a group.
 
-    The group is where its centre of mass is, as far as the pose shall follow that (``axes``: forward, to the left), and else
-    in the middle of its feet, which does not sway from foot to foot.
+    The group is where its centre of mass is, as far as the pose shall follow that (``axes``: x and y, turning with the group),
+    and else in the middle of its feet, which does not sway from foot to foot.
     """
 
     full: ClassVar[bool] = True
 
-    def __init__(self, com: np.ndarray, feet: np.ndarray, heading: np.ndarray, pose: np.ndarray, axes: np.ndarray):
-        """Take centre of mass (n, 2), middle of the feet (n, 2) and heading (n,) on the walk's grid, the pose now, axes (2,) of 0 or 1."""
+    def __init__(self, com: np.ndarray, feet: np.ndarray, turned: np.ndarray, pose: np.ndarray, axes: np.ndarray):
+        """Take centre of mass (n, 2), middle of the feet (n, 2), how far the group has turned (n,), the pose now, axes (2,) of 0 or 1."""
         self._pose = np.array(pose, float)
-        forward = np.stack([np.cos(heading), np.sin(heading)], axis=1)
-        left = np.stack([-forward[:, 1], forward[:, 0]], axis=1)
+        x = np.stack([np.cos(turned), np.sin(turned)], axis=1)
+        y = np.stack([-x[:, 1], x[:, 0]], axis=1)
         place = feet.copy()
-        for axis, followed in ((forward, axes[0]), (left, axes[1])):
+        for axis, followed in ((x, axes[0]), (y, axes[1])):
             place += followed * np.sum((com - feet) * axis, axis=1, keepdims=True) * axis
         offset = self._pose[:2] - place[0]
-        kept = offset @ forward[0], offset @ left[0]
-        self._track = Track(np.column_stack([place + kept[0] * forward + kept[1] * left, heading - heading[0]]))
+        self._track = Track(np.column_stack([place + offset[0] * x + offset[1] * y, turned]))
 
     def at(self, time: float) -> Sample:
         """Return pose, twist and its derivative."""

@@ -260,15 +260,14 @@ class Walk:
     def along(self, pose: np.ndarray, axes: str = "xy") -> Reference:
         """Return the reference of a pose (7,) that goes along with those who walk, and turns with them; for a walk that has begun.
 
-        With their centre of mass forward (x), to the side (y) or both; else with the middle of their feet, which does not sway.
+        With their centre of mass on the world's x, y or both, axes that turn with them, too; else with the middle of their feet,
+        which does not sway.
         """
         if not axes or any(a not in "xy" for a in axes):
             raise InputError(f"along: expected x, y or xy, got {axes!r}")
         feet = np.mean([f.middle for f in self.feet.values()], axis=0)
         turning = np.mean([f.headings - f.headings[0] for f in self.feet.values()], axis=0)
-        first = self.walkers[0]
-        ahead = self.feet[first.model].headings[0] + (np.pi if first.backward else 0.0)
-        return self.clock.of(Along(self.way, feet, ahead + turning, pose, np.array([a in axes for a in "xy"], float)))
+        return self.clock.of(Along(self.way, feet, turning, pose, np.array([a in axes for a in "xy"], float)))
 
     # -- objectives ----------------------------------------------------------------------------------------------------
 

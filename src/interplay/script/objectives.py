@@ -113,7 +113,10 @@ class Pose(_Aimed):
     pose: Many[Frame] = Field(description="surfaces, bodies or models, each by itself")
     by: Vector | None = Field(None, description="moved by so much from 'to', or from where it is [m]")
     arch: Vector | None = Field(None, description="how far its way arches out half-way [m]")
-    along: Axes | None = Field(None, description="within a walk: goes along with it on these axes, such as x or xy")
+    along: Axes | None = Field(
+        None,
+        description="within a walk: goes along and turns with those who walk, on x, y or xy with their centre of mass",
+    )
 
     def make(self, play: Play) -> list[ip.Objective]:
         """Return one objective for each."""
