@@ -45,7 +45,7 @@ types: $(VENV)/ready
 	$(BIN)/pyright
 
 test: browser setup lint types
-	$(BIN)/python -m pytest -n 2 --dist loadfile
+	$(BIN)/python -m pytest -n 2 --dist loadgroup
 
 test-slow: setup
 	$(BIN)/python -m pytest -m slow -v

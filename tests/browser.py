@@ -1,6 +1,5 @@
 """Debian's chromium, headless, for tests of pages: what it shows, what it asks of the network, what it complains about."""
 
-import fcntl
 import io
 import shutil
 import time
@@ -72,19 +71,17 @@ class Tab:
 
 
 @pytest.fixture(scope="module")
-def chromium(tmp_path_factory):
-    """A browser for one file of tests. Files that use one take turns: two at once on two cores would only be late."""
+def chromium():
+    """A browser for one file of tests. Those files are one group (conftest.py): two at once on two cores would only be late."""
     executable = next(filter(None, map(shutil.which, NAMES)), None)
     if executable is None:
         pytest.skip(f"no browser ({', '.join(NAMES)}): install Debian's chromium to run this")
     api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: make setup")
-    with open(tmp_path_factory.getbasetemp().parent / "browser.lock", "w") as turn:
-        fcntl.flock(turn, fcntl.LOCK_EX)
-        # Not for the whole session: while playwright is open its event loop counts as running in this thread.
-        with api.sync_playwright() as playwright:
-            browser = playwright.chromium.launch(executable_path=executable, args=_ARGUMENTS)
-            yield browser
-            browser.close()
+    # Not for the whole session: while playwright is open its event loop counts as running in this thread.
+    with api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=executable, args=_ARGUMENTS)
+        yield browser
+        browser.close()
 
 
 @pytest.fixture

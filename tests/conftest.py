@@ -7,6 +7,13 @@ from interplay.io.export import export
 from interplay.io.run import run
 
 
+def pytest_collection_modifyitems(items):
+    """Files are run whole by one worker (they share what they set up), those with a browser by the same one."""
+    for item in items:
+        group = "browser" if "open_tab" in item.fixturenames else item.path.name
+        item.add_marker(pytest.mark.xdist_group(group))
+
+
 @pytest.fixture(scope="session")
 def finished(tmp_path_factory):
     """Runs a scenario to its end once per session and exports its exact record."""

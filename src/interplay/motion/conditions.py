@@ -22,13 +22,13 @@ TURNING = 0.2
 class Waiting:
     """A condition that says what is missing while it does not hold."""
 
-    def __init__(self, missing: Callable[[Simulation], str]):
-        """Take a function that says in words what is missing; nothing is when they are empty."""
-        self.missing = missing
+    def __init__(self, missing: Callable[[Simulation], str], holds: Condition | None = None):
+        """Take a function that says in words what is missing; nothing is when they are empty. ``holds`` may tell that sooner."""
+        self.missing, self._holds = missing, holds or (lambda sim: not missing(sim))
 
     def __call__(self, sim: Simulation) -> bool:
         """Return whether it holds."""
-        return not self.missing(sim)
+        return self._holds(sim)
 
 
 def missing(condition: Condition, sim: Simulation) -> str:
@@ -40,7 +40,10 @@ def missing(condition: Condition, sim: Simulation) -> str:
 
 def all_of(*conditions: Condition) -> Condition:
     """Return a condition that holds when all do."""
-    return Waiting(lambda sim: "; ".join(words for c in conditions if (words := missing(c, sim))))
+    return Waiting(
+        lambda sim: "; ".join(words for c in conditions if (words := missing(c, sim))),
+        lambda sim: all(c(sim) for c in conditions),
+    )
 
 
 def met(first: str, second: str, gap: float = 0.004, speed: float = 0.01) -> Condition:
