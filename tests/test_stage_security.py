@@ -197,8 +197,10 @@ def test_one_who_does_not_read_does_not_fill_memory(stage):
     _wait(lambda: len(director.audience) == 1)
     buffers = [server._websock_server._broadcast_buffer]
     buffers += [c.message_buffer for c in server._websock_server._client_state_from_id.values()]
-    before, frames = [len(b.message_from_id) for b in buffers], len(tapped.frames)
     director.post(director.audience.holder, lambda: director.send(Play()))
+    frames = len(tapped.frames)
+    _wait(lambda: len(tapped.frames) > frames + 30)  # by now panel, handles and overlays have been made
+    before, frames = [len(b.message_from_id) for b in buffers], len(tapped.frames)
     _wait(lambda: len(tapped.frames) > frames + 120)
     assert all(len(b.message_from_id) < n + 60 for b, n in zip(buffers, before, strict=True))
     deaf.close()
