@@ -133,6 +133,14 @@ class Reader:
         self.socket.close()
 
 
+def wait(true, seconds=30.0):
+    """Wait until something is true that others do."""
+    end = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < end, "waited in vain"
+        time.sleep(0.02)
+
+
 def turns(director, true, seconds=10.0):
     """Let the director work until something is true."""
     end = time.monotonic() + seconds

@@ -12,6 +12,7 @@ import viser
 from websockets.datastructures import Headers
 
 from interplay.stage import front
+from stage_tools import wait
 
 
 @pytest.fixture
@@ -40,13 +41,6 @@ def deaf(port, buffer=8192):
     client.sendall("\r\n".join([*lines, "", ""]).encode())
     assert client.recv(12) == b"HTTP/1.1 101"
     return client
-
-
-def wait(true, seconds=15.0):
-    end = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < end, "waited in vain"
-        time.sleep(0.02)
 
 
 def test_one_who_does_not_read_has_to_leave(opened):

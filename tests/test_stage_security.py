@@ -4,7 +4,6 @@ import math
 import random
 import struct
 import threading
-import time
 
 import msgspec
 import numpy as np
@@ -19,7 +18,7 @@ from interplay.stage.link import Link
 from interplay.stage.messages import Frame, Play, Pull, SetControl, Speed
 from interplay.stage.performer import playbill
 from interplay.stage.view import furnish
-from stage_tools import CAMERA, Reader
+from stage_tools import CAMERA, Reader, wait
 
 MESSAGES, MALFORMED = 10_000, 1_500  # of which each malformed one ends its connection
 _HOSTILE = [1e300, -1e12, 2**63, 0, -1, 1e-320, "", "x" * 400, None, [], {}, True]
@@ -57,13 +56,6 @@ def stage():
     thread.join()
     link.close()
     front.close_server(server)
-
-
-def _wait(true, seconds=30.0):
-    end = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < end, "waited in vain"
-        time.sleep(0.02)
 
 
 def _nest(depth):
@@ -142,7 +134,7 @@ def test_ten_thousand_hostile_messages(stage):
     rng = random.Random(7)
     port = server.get_port()
     watcher = Reader(port)  # holds control at first, and is a good client
-    _wait(lambda: len(tapped.frames) > 10 and len(director.audience) == 1)
+    wait(lambda: len(tapped.frames) > 10 and len(director.audience) == 1)
     for _ in range(MALFORMED):
         message = _malformed(rng)
         with connect(
@@ -160,23 +152,23 @@ def test_ten_thousand_hostile_messages(stage):
             except ConnectionClosed:
                 pass
     intruder = Reader(port)
-    _wait(lambda: len(director.audience) == 2)
+    wait(lambda: len(director.audience) == 2)
     number = next(n for n in director.audience if n != director.audience.holder)
     director.take(number)  # the worst case: it holds control
-    _wait(lambda: director.audience.holder == number)
+    wait(lambda: director.audience.holder == number)
     for _ in range(MESSAGES - MALFORMED):
         try:
             intruder.say(_hostile(rng, server, number, tapped.frames[-1]))
         except (WebSocketException, KeyError):
             pytest.fail("messages of the right form do not end a connection")
-    _wait(lambda: director._queue.qsize() == 0)
+    wait(lambda: director._queue.qsize() == 0)
     intruder.close()
-    _wait(lambda: len(director.audience) == 1)
+    wait(lambda: len(director.audience) == 1)
     assert director.audience.holds(next(iter(director.audience)))
     # It goes on, finite, and the good client is still served.
     count, before = watcher.count, len(tapped.frames)
     director.post(director.audience.holder, lambda: director.send(Play()))
-    _wait(lambda: len(tapped.frames) > before + 30 and watcher.count > count + 10)
+    wait(lambda: len(tapped.frames) > before + 30 and watcher.count > count + 10)
     assert all(np.isfinite(f.qpos).all() and np.isfinite(f.time) for f in tapped.frames)
     assert tapped.frames[-1].time > tapped.frames[before].time
     for command in tapped.commands:
@@ -194,13 +186,13 @@ def test_one_who_does_not_read_does_not_fill_memory(stage):
     port = server.get_port()
     deaf = connect(f"ws://127.0.0.1:{port}", subprotocols=[f"viser-v{viser.__version__}"], proxy=None, max_queue=1)
     deaf.send(msgspec.msgpack.encode(CAMERA))
-    _wait(lambda: len(director.audience) == 1)
+    wait(lambda: len(director.audience) == 1)
     buffers = [server._websock_server._broadcast_buffer]
     buffers += [c.message_buffer for c in server._websock_server._client_state_from_id.values()]
     director.post(director.audience.holder, lambda: director.send(Play()))
     frames = len(tapped.frames)
-    _wait(lambda: len(tapped.frames) > frames + 30)  # by now panel, handles and overlays have been made
+    wait(lambda: len(tapped.frames) > frames + 30)  # by now panel, handles and overlays have been made
     before, frames = [len(b.message_from_id) for b in buffers], len(tapped.frames)
-    _wait(lambda: len(tapped.frames) > frames + 120)
+    wait(lambda: len(tapped.frames) > frames + 120)
     assert all(len(b.message_from_id) < n + 60 for b, n in zip(buffers, before, strict=True))
     deaf.close()

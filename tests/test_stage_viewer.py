@@ -42,15 +42,25 @@ def box():
 
 
 @pytest.fixture
-def stage(server, box):
-    """A director on a server with nobody there, the performer listening, the box scenario open."""
-    opening, sim = box
-    link = Listening(opening, still(sim, opening.models))
-    director = Director(server, link, ("box", "king"))
-    director.turn()
-    yield director, link, sim
+def direct(server):
+    """Let a director hear what a performer says: ``director, link = direct(opening, frame)``. The server forgets him afterwards."""
+
+    def go(*said):
+        link = Listening(*said)
+        director = Director(server, link, ("box", "king"))
+        director.turn()
+        return director, link
+
+    yield go
     server._client_connect_cb.clear()
     server._client_disconnect_cb.clear()
+
+
+@pytest.fixture
+def stage(direct, box):
+    """A director on a server with nobody there, the performer listening, the box scenario open."""
+    opening, sim = box
+    return *direct(opening, still(sim, opening.models)), sim
 
 
 def seated(director, server, n=1):
@@ -224,10 +234,9 @@ def test_overlays_show_and_hide(stage, server):
     reader.close()
 
 
-def test_a_frame_is_few_messages(server):
+def test_a_frame_is_few_messages(server, direct):
     opening, sim = opening_of("king")
-    director = Director(server, Listening(opening), ("king",))
-    director.turn()
+    director, _ = direct(opening)
     director.audience.join(1)  # somebody watches
     buffer = server._websock_server._broadcast_buffer
     counts = []
@@ -248,8 +257,6 @@ def test_a_frame_is_few_messages(server):
         counts.append(buffer.message_counter - before)
     assert len(director._cast.moving._geoms) > 100
     assert max(counts[1:]) <= 50
-    server._client_connect_cb.clear()
-    server._client_disconnect_cb.clear()
 
 
 # -- control -----------------------------------------------------------------------------------------------------------
@@ -442,11 +449,9 @@ def test_only_offered_scenarios_can_be_opened(stage, server):
     turns(director, lambda: len(director.audience) == 0)
 
 
-def test_a_recording_is_not_touched(server, box):
+def test_a_recording_is_not_touched(server, direct, box):
     opening, sim = box
-    link = Listening(replace(opening, recorded=True, duration=1.0), still(sim, opening.models, time=0.9))
-    director = Director(server, link, ("box",))
-    director.turn()
+    director, link = direct(replace(opening, recorded=True, duration=1.0), still(sim, opening.models, time=0.9))
     reader = seated(director, server)[0]
     gui = server.get_clients()[director.audience.holder].gui
     labels = {h.label for h in gui._gui_input_handle_from_uuid.values()}
@@ -457,8 +462,6 @@ def test_a_recording_is_not_touched(server, box):
     assert link.heard == [Loop(False)]
     reader.close()
     turns(director, lambda: len(director.audience) == 0)
-    server._client_connect_cb.clear()
-    server._client_disconnect_cb.clear()
 
 
 def test_a_camera_goes_along_and_lets_the_user_turn_it(monkeypatch):
@@ -493,13 +496,11 @@ def test_a_camera_goes_along_and_lets_the_user_turn_it(monkeypatch):
     assert camera.look_at[0] == pytest.approx(21.0)
 
 
-def test_a_newcomers_camera_arrives_while_time_stands(server, box, monkeypatch):
+def test_a_newcomers_camera_arrives_while_time_stands(server, direct, box, monkeypatch):
     monkeypatch.setattr("interplay.stage.camera._PATIENCE", 0.1)
     opening, sim = box
     camera = opening.camera | {"follow": "alice/pelvis"}
-    link = Listening(replace(opening, camera=camera), still(sim, opening.models, playing=False))
-    director = Director(server, link, ("box",))
-    director.turn()
+    director, _ = direct(replace(opening, camera=camera), still(sim, opening.models, playing=False))
     reader = seated(director, server)[0]
     client, shot = server.get_clients()[director.audience.holder], first_shot(camera, director._cast)
     for _ in range(3):
@@ -509,8 +510,6 @@ def test_a_newcomers_camera_arrives_while_time_stands(server, box, monkeypatch):
     turns(director, lambda: np.allclose([client.camera.position, client.camera.look_at], shot[:2]))
     reader.close()
     turns(director, lambda: len(director.audience) == 0)
-    server._client_connect_cb.clear()
-    server._client_disconnect_cb.clear()
 
 
 def test_a_newcomers_camera_comes_to_the_first_shot_whatever_it_told_before(monkeypatch):

@@ -82,7 +82,6 @@ class Simulation:
         self._foreseen: Entry | None = None
         self._forces: dict[str, np.ndarray] | None = {}
         self._touching: tuple[Contact, ...] = ()
-        self._first_masses = scene.model.body_mass.copy(), scene.model.body_inertia.copy()
 
     # -- what is simulated ---------------------------------------------------------------------------------------------
 
@@ -326,7 +325,7 @@ class Simulation:
 
     def checkpoint(self) -> dict[str, Any]:
         """Return what resumes this run, as plain numbers."""
-        s, m, h = self._state, self.scene.model, self.held
+        s, h = self._state, self.held
         return {
             "time": s.time,
             "steps": self.steps,
@@ -343,15 +342,14 @@ class Simulation:
             "forces": {name: force.tolist() for name, force in self._contact_forces().items()},
             "machine": self.machine.checkpoint() if self.machine else None,
             "rng": self.rng.bit_generator.state,
-            "mass": [m.body_mass.tolist(), m.body_inertia.tolist()] if self.masses.changes else None,
+            "mass": self.masses.checkpoint(),
         }
 
     def restore(self, data: dict[str, Any]) -> None:
         """Continue from a checkpoint of the same scenario."""
         nq, nv = self.scene.model.nq, self.scene.model.nv
         qpos, qvel = vector("checkpoint qpos", data["qpos"], nq), vector("checkpoint qvel", data["qvel"], nv)
-        if data["mass"] or self.masses.changes:
-            self.masses.set_all(*(map(np.array, data["mass"]) if data["mass"] else self._first_masses))
+        self.masses.restore(data["mass"])
         self.adjustments = {(label, phase): Gains(*gains) for label, phase, gains in data.get("adjustments", ())}
         for name, saved in data["controls"].items():
             pick("control", name, self.controls).restore(saved)

@@ -21,6 +21,7 @@ class Masses:
     def __init__(self, scene: Scene, changed: Callable[[], None]):
         """Take the scene, and what is to be called after a change."""
         self._scene, self._changed = scene, changed
+        self._first = scene.model.body_mass.copy(), scene.model.body_inertia.copy()
         self._followers: list[tuple[int, Control]] = []
         self.changes = 0
         """How often masses have changed so far."""
@@ -44,6 +45,16 @@ class Masses:
         """Put back what ``present`` returned."""
         self._scene.model.body_mass[:], self._scene.model.body_inertia[:] = mass, inertia
         self._tell()
+
+    def checkpoint(self) -> list[list] | None:
+        """Return ``present`` as plain numbers."""
+        present = self.present
+        return present and [part.tolist() for part in present]
+
+    def restore(self, saved: list[list] | None) -> None:
+        """Continue from a checkpoint, or from the first masses where it has none."""
+        if saved or self.changes:
+            self.set_all(*(map(np.array, saved) if saved else self._first))
 
     def follow(self, body: str, control: Control, time: float) -> None:
         """Let a body's mass [kg] follow a live control from now on."""

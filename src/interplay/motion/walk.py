@@ -266,7 +266,7 @@ class Walk:
         if not axes or any(a not in "xy" for a in axes):
             raise InputError(f"along: expected x, y or xy, got {axes!r}")
         feet = np.mean([f.middle for f in self.feet.values()], axis=0)
-        turning = np.mean([f.headings - f.headings[0] for f in self.feet.values()], axis=0)
+        turning = np.mean([f.heading - f.heading[0] for f in self.feet.values()], axis=0)
         return self.clock.of(Along(self.way, feet, turning, pose, np.array([a in axes for a in "xy"], float)))
 
     # -- objectives ----------------------------------------------------------------------------------------------------
@@ -328,10 +328,10 @@ class Walk:
         rises = [(begin, 0.5 * (end + step.land), to[2:]) for (begin, end, to), step in zip(moves, steps, strict=False)]
         pressed[:, 2:] = _through(time, middle[2:], [*rises, (moves[-1][0], moves[-1][1], moves[-1][2][2:])])
         turning = _through(time, np.array([heading(stand)]), headings)
-        return Feet(steps, pressed, Track(turning), turning[:, 0], _through(time, middle[:2], middles))
+        return Feet(steps, pressed, turning[:, 0], _through(time, middle[:2], middles))
 
     def _leaning(self, last: _Step, place: np.ndarray) -> list[tuple[float, float, np.ndarray]]:
-        """Let it press towards the toes while the last foot swings.
+        """Let it press towards the toes from the first quarter of the last swing on.
 
         Nobody steps on after that, so the centre of mass runs less far ahead, and the foot would have to reach out for its place.
         """
@@ -379,10 +379,11 @@ class Walk:
         initial, m = sim.scene.rest, sim.scene.model
         soles = [initial.site_xmat[sim.scene.site(f"{model}/{side}_sole")].reshape(3, 3)[:, 0] for side in SIDES]
         first = float(np.arctan2(*np.sum(soles, axis=0)[[1, 0]]))
+        turning = Track(feet.heading[:, None])
         for body, weight in (("pelvis", 8.0), ("chest", 5.0), ("head", 1.0)):
             if mujoco.mj_name2id(m, mujoco.mjtObj.mjOBJ_BODY, f"{model}/{body}") >= 0:
                 upright = quaternion_of(initial.xmat[m.body(f"{model}/{body}").id])
-                reference = self.clock.of(_Turning(feet.heading, upright, first))
+                reference = self.clock.of(_Turning(turning, upright, first))
                 out.append(Orientation(f"{model}/{body}", reference, weight=weight, stiffness=40.0))
         joints = [f"{model}/{side}_shoulder_flexion" for side in SIDES]
         known = all(mujoco.mj_name2id(m, mujoco.mjtObj.mjOBJ_JOINT, name) >= 0 for name in joints)
@@ -408,12 +409,11 @@ class Walk:
 
 
 class Feet(NamedTuple):
-    """A walker's steps; over the walk's time where it presses (n, 3), its heading, as (n,) too, and the middle of its feet (n, 2)."""
+    """A walker's steps; on the grid of the walk's time where it presses (n, 3), its heading (n,), the middle of its feet (n, 2)."""
 
     steps: list[_Step]
     pressed: np.ndarray
-    heading: Track
-    headings: np.ndarray
+    heading: np.ndarray
     middle: np.ndarray
 
 

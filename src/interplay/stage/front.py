@@ -178,9 +178,9 @@ def check(raw: Any) -> bool:
     except (msgspec.MsgspecError, RecursionError, ValueError) as error:
         raise Malformed(str(error)) from None
     near = _near(msgspec.structs.asdict(message), 3)
-    return near and (
-        not isinstance(message, _Field) or set(message.updates) == {"value"}
-    )  # viser would set any attribute
+    if isinstance(message, _Field) and set(message.updates) != {"value"}:
+        return False  # viser would set any attribute
+    return near
 
 
 def _near(value: Any, depth: int) -> bool:
