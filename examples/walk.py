@@ -5,7 +5,7 @@ from pathlib import Path
 import interplay as ip
 from interplay.io.export import export
 from interplay.io.recording import Recorder
-from interplay.scenarios.base import Camera
+from interplay.scenario import Camera
 
 scene = ip.Scene().add(ip.Humanoid(1.70, 65, "female"), "ann")
 sim = ip.Simulation(scene)

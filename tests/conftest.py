@@ -4,7 +4,7 @@ import pytest
 
 from browser import chromium, open_tab  # noqa: F401 - fixtures
 from interplay.io.export import export
-from interplay.io.run import run
+from interplay.runs.run import run
 
 
 def pytest_collection_modifyitems(items):

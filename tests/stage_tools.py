@@ -10,13 +10,13 @@ import numpy as np
 import viser
 from websockets.sync.client import connect
 
-from interplay.scenarios import scenario
-from interplay.stage import front
+from interplay.catalogue import scenario
 from interplay.stage.director import Director
 from interplay.stage.link import Link
 from interplay.stage.messages import ControlView, Frame, Opening, Pace
 from interplay.stage.performer import playbill
-from interplay.stage.view import furnish
+from interplay.view import gate
+from interplay.view.cast import furnish
 
 
 def opening_of(name, parameters=None, recorded=False):
@@ -154,7 +154,7 @@ class Stage:
 
     def __init__(self, name, **options):
         bill = playbill(name, **options)
-        self.server = front.open_server("127.0.0.1", 0)
+        self.server = gate.open_server("127.0.0.1", 0)
         furnish(self.server, shadows=False)
         self.link, self._stop = Link(bill), threading.Event()
         self.director = Director(self.server, self.link, tuple(bill.offers))
@@ -166,7 +166,7 @@ class Stage:
         self._stop.set()
         self._thread.join()
         self.link.close()
-        front.close_server(self.server)
+        gate.close_server(self.server)
 
     @property
     def frame(self):

@@ -9,7 +9,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import interplay as ip
-from interplay.scenarios import scenario
+from interplay.catalogue import scenario
 
 CAST = ("bottom", "middle", "top")
 SIDES = ("left", "right")

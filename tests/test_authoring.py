@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 import interplay as ip
 from interplay.cli import app
 from interplay.errors import unknown_name
-from interplay.objectives.frame import rotation
+from interplay.maths.rotations import rotation
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 STANDING = """

@@ -9,10 +9,10 @@ from numpy.testing import assert_allclose
 
 import interplay as ip
 from interplay.constraints.limits import JointLimits
-from interplay.io.run import run
 from interplay.models.files import locate, read_model
 from interplay.models.guess import guess_sidecar
 from interplay.models.sidecar import read_sidecar
+from interplay.runs.run import run
 
 CHARACTERS = Path(__file__).parents[1] / "characters"
 PACKAGES = {"gymnasium_humanoid": "gymnasium", "cmu_humanoid": "dm_control", "talos": "cmeel.prefix"}

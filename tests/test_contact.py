@@ -8,7 +8,8 @@ from numpy.testing import assert_allclose
 from scipy.optimize import linprog
 
 import interplay as ip
-from interplay.constraints.contact import cone, smooth
+from interplay.constraints.contact import cone
+from interplay.maths.steps import smooth_step
 from interplay.scene.surfaces import _largest_rectangle
 
 sizes = st.floats(0.01, 0.3)
@@ -117,7 +118,7 @@ def test_wrong_pairs_are_refused():
 
 def test_fade_is_smooth_and_ends_without_force():
     t = np.linspace(0, 1, 2001)
-    s = np.array([smooth(x) for x in t])
+    s = np.array([smooth_step(x) for x in t])
     assert s[0] == 0
     assert s[-1] == 1
     assert np.abs(np.diff(s, 2)).max() < 2e-5

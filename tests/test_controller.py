@@ -145,7 +145,7 @@ def test_simulations_of_one_scene_do_not_share_masses():
 @pytest.mark.parametrize("name", ["box", "door", "stand"])
 def test_solving_another_state_is_physics_too(name):
     """In every phase: a solve at a state that is not the simulation's own obeys the equation of motion there, and changes nothing."""
-    from interplay.scenarios import scenario
+    from interplay.catalogue import scenario
 
     sim = scenario(name)().simulation()
     m, rng, seen = sim.scene.model, np.random.default_rng(0), set()

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import plain
+from interplay.catalogue import scenario
 from interplay.io.export import export
-from interplay.io.run import run
-from interplay.objectives.frame import turned
-from interplay.scenarios import scenario
+from interplay.maths.rotations import turned
+from interplay.runs.run import run
 
 STEPS = 1_000_000
 

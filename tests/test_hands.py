@@ -5,11 +5,11 @@ import pytest
 from numpy.testing import assert_allclose
 
 import interplay as ip
+from interplay.catalogue import scenario
 from interplay.io.export import export
-from interplay.io.run import run
 from interplay.motion.controls import read_targets, targets_text
-from interplay.motion.hands import CHARACTER, MOST_FORCE, MOST_IMPULSE, STIFFNESS, THING
-from interplay.scenarios import scenario
+from interplay.motion.pushes import CHARACTER, MOST_FORCE, MOST_IMPULSE, STIFFNESS, THING
+from interplay.runs.run import run
 
 
 def floating(dt=0.005, **options):

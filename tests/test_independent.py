@@ -8,10 +8,10 @@ from numpy.testing import assert_allclose
 from PIL import Image
 
 import interplay as ip
-from interplay.io.compare import compare
+from interplay.catalogue import scenario
 from interplay.io.recording import Recording
-from interplay.io.run import run
-from interplay.scenarios import scenario
+from interplay.runs.compare import compare
+from interplay.runs.run import run
 
 
 def standing(controller, **options):

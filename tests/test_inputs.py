@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 import interplay as ip
+from interplay.catalogue import scenario
 from interplay.errors import settings
 from interplay.io.export import export
-from interplay.io.run import run
 from interplay.motion.controls import read_targets
-from interplay.scenarios import scenario
+from interplay.runs.run import run
 
 NAN, INF = math.nan, math.inf
 BAD_NUMBERS = (NAN, INF, -INF, -1.0, 0.0, "tall", None, [1.7], True)

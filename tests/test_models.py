@@ -6,8 +6,8 @@ import pytest
 from numpy.testing import assert_allclose
 
 import interplay as ip
-from interplay.constraints.limits import torque_limits
 from interplay.models.anthropometry import segments
+from interplay.models.motors import torque_limits
 
 
 @pytest.mark.parametrize("sex", ["male", "female"])

@@ -6,9 +6,9 @@ import pytest
 from numpy.testing import assert_allclose
 
 import interplay as ip
-from interplay.constraints.limits import torque_limits
 from interplay.control.cost import Cost
 from interplay.control.trees import Trees
+from interplay.models.motors import torque_limits
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ import pytest
 from interplay.io.export import export
 from interplay.io.playback import captioned
 from interplay.io.recording import Recording
-from interplay.io.run import run
+from interplay.runs.run import run
 
 PICTURE = (slice(170, 690), slice(None))  # the canvas without the player's notes and our captions
 

@@ -8,9 +8,9 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import interplay as ip
+from interplay.catalogue import scenario
 from interplay.io.recording import Recording
-from interplay.io.run import run
-from interplay.scenarios import scenario
+from interplay.runs.run import run
 
 LATE = 6
 """Steps of 5 ms."""

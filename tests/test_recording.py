@@ -15,7 +15,7 @@ from interplay.io.blocks import pack, unpack
 from interplay.io.certificate import certify
 from interplay.io.export import export
 from interplay.io.recording import Recorder, Recording
-from interplay.io.run import run
+from interplay.runs.run import run
 
 
 def columns(folder):
@@ -61,8 +61,8 @@ def test_resuming_with_targets_and_masses(tmp_path):
     targets.write_text("0.2, com, 0.06, 0.05, 0.75\n1.6, com, 0.06, -0.05, 0.8\n")
 
     def fresh():
+        from interplay.catalogue import scenario
         from interplay.motion.controls import read_targets
-        from interplay.scenarios import scenario
 
         sim = scenario("stand")().simulation(seed=7)
         sim.machine = ip.Machine([sim.machine.phases["follow"]])

@@ -5,8 +5,8 @@ import json
 import numpy as np
 import pytest
 
-from interplay.io.run import run
-from interplay.scenarios import registry
+from interplay.catalogue import registry
+from interplay.runs.run import run
 
 NAMES = sorted(registry())
 

@@ -12,12 +12,11 @@ import yaml
 from typer.testing import CliRunner
 
 import interplay as ip
+from interplay.catalogue import FILES, check, registry, scenario
 from interplay.cli import app
 from interplay.io.recording import Recording
-from interplay.io.run import finished, run
 from interplay.objectives.base import Gains
-from interplay.scenarios import FILES, registry, scenario
-from interplay.script.check import check
+from interplay.runs.run import finished, run
 from interplay.script.entries import FAMILIES
 from interplay.script.reader import DEEPEST, LARGEST, MOST_NODES, ScriptError
 from interplay.script.schema import json_schema

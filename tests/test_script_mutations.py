@@ -5,9 +5,8 @@ import re
 
 import pytest
 
+from interplay.catalogue import FILES, check, scenario
 from interplay.errors import InterplayError
-from interplay.scenarios import FILES, scenario
-from interplay.script.check import check
 from interplay.script.reader import ScriptError
 
 PLACED = re.compile(r"^mutant\.yaml:[1-9][0-9]*: .+")

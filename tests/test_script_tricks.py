@@ -5,9 +5,8 @@ import time
 import pytest
 
 import interplay as ip
+from interplay.catalogue import check, scenario
 from interplay.errors import InputError
-from interplay.scenarios import scenario
-from interplay.script.check import check
 from interplay.script.reader import ScriptError
 
 PLAIN = """\

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from interplay.io.run import finished
-from interplay.scenarios import scenario
+from interplay.catalogue import scenario
+from interplay.runs.run import finished
 
 
 @pytest.mark.parametrize(("name", "dt"), [("box", 0.015), ("door", 0.01), ("king", None)])

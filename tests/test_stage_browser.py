@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from interplay.cli import app
 from interplay.io.recording import Recording
-from interplay.io.run import run
+from interplay.runs.run import run
 from stage_tools import Stage, download, grab, leave, on_tab, press, seat, slide
 
 HAND = "king/right_palm"
@@ -216,7 +216,7 @@ def test_the_tutorials_file_from_beginning_to_end(open_tab):
         assert not stage.frame.ended
         tab.until(lambda: hand._label.text == "hand", "a handle that acts")
         table = stage.director._cast.data.xpos[stage.director._cast.model.body("table/table").id]
-        beside = table[:2] + stage.director.opening.camera["lookat"][:2]
+        beside = table[:2] + stage.director.opening.camera.lookat[:2]
         tab.until(lambda: np.abs(stage.seen_from()[3:5] - beside).max() < 0.01, "a camera that has gone along")
         at = np.array(hand._gizmo.position)
         tab.until(lambda: np.linalg.norm(stage.site("ann/right_palm") - at) < 0.03, "her hand at the handle")

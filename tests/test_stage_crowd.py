@@ -11,16 +11,16 @@ import pytest
 import viser
 from websockets.datastructures import Headers
 
-from interplay.stage import front
+from interplay.view import gate
 from stage_tools import wait
 
 
 @pytest.fixture
 def opened(monkeypatch):
-    monkeypatch.setattr(front, "SILENCE", 0.5)
-    server = front.open_server("127.0.0.1", 0)
+    monkeypatch.setattr(gate, "SILENCE", 0.5)
+    server = gate.open_server("127.0.0.1", 0)
     yield server
-    front.close_server(server)
+    gate.close_server(server)
 
 
 def deaf(port, buffer=8192):
@@ -52,7 +52,7 @@ def test_one_who_does_not_read_has_to_leave(opened):
 
 def test_a_slow_browser_sees_fewer_frames_not_old_ones():
     """It reads fast, then nothing for a while, then the rest: what it has missed is not kept for it."""
-    server, rng = front.open_server("127.0.0.1", 0), np.random.default_rng(0)
+    server, rng = gate.open_server("127.0.0.1", 0), np.random.default_rng(0)
     dots = server.scene.add_point_cloud("/dots", np.zeros((2000, 3), np.float32), (0, 0, 0), precision="float32")
     client = deaf(server.get_port(), None)
     client.settimeout(0.3)
@@ -66,7 +66,7 @@ def test_a_slow_browser_sees_fewer_frames_not_old_ones():
         time.sleep(0.004)
     assert 1e4 < drain(client) < 2e6 < 350 * dots.points.nbytes
     client.close()
-    front.close_server(server)
+    gate.close_server(server)
 
 
 def drain(client):
@@ -92,6 +92,6 @@ def drain(client):
     ],
 )
 def test_this_machine_may_be_called_by_its_names(monkeypatch, host, served, ours):
-    monkeypatch.setattr(front, "own_names", lambda: ("studio", "studio.local", "studio.example.org"))
-    assert front.admitted(Headers([("Host", host), ("Origin", f"http://{host}")]), served) is ours
-    assert not front.admitted(Headers([("Host", host), ("Origin", "http://evil.example")]), served)
+    monkeypatch.setattr(gate, "own_names", lambda: ("studio", "studio.local", "studio.example.org"))
+    assert gate.admitted(Headers([("Host", host), ("Origin", f"http://{host}")]), served) is ours
+    assert not gate.admitted(Headers([("Host", host), ("Origin", "http://evil.example")]), served)

@@ -15,10 +15,10 @@ import pytest
 from numpy.testing import assert_allclose
 
 import interplay as ip
+from interplay.catalogue import scenario
 from interplay.io.recording import Recording
-from interplay.io.run import run
 from interplay.motion.controls import read_targets
-from interplay.scenarios import scenario
+from interplay.runs.run import run
 from interplay.stage.link import Link
 from interplay.stage.live import LiveAct
 from interplay.stage.messages import (

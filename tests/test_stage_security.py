@@ -12,12 +12,12 @@ import viser
 from websockets.exceptions import ConnectionClosed, WebSocketException
 from websockets.sync.client import connect
 
-from interplay.stage import front
 from interplay.stage.director import Director
 from interplay.stage.link import Link
 from interplay.stage.messages import Frame, Play, Pull, SetControl, Speed
 from interplay.stage.performer import playbill
-from interplay.stage.view import furnish
+from interplay.view import gate
+from interplay.view.cast import furnish
 from stage_tools import CAMERA, Reader, wait
 
 MESSAGES, MALFORMED = 10_000, 1_500  # of which each malformed one ends its connection
@@ -43,7 +43,7 @@ class _Tapped:
 @pytest.fixture(scope="module")
 def stage():
     bill = playbill("box")
-    server = front.open_server("127.0.0.1", 0)
+    server = gate.open_server("127.0.0.1", 0)
     furnish(server)
     link = Link(bill)
     tapped, stop = _Tapped(link), threading.Event()
@@ -55,7 +55,7 @@ def stage():
     stop.set()
     thread.join()
     link.close()
-    front.close_server(server)
+    gate.close_server(server)
 
 
 def _nest(depth):
@@ -175,7 +175,7 @@ def test_ten_thousand_hostile_messages(stage):
         for value in command:
             numbers = [v for v in (value if isinstance(value, tuple) else (value,)) if isinstance(v, float)]
             assert np.isfinite(numbers).all()
-            assert np.abs(numbers).max(initial=0.0) <= front.FARTHEST
+            assert np.abs(numbers).max(initial=0.0) <= gate.FARTHEST
     assert {SetControl, Pull, Speed} <= {type(command) for command in tapped.commands}  # they went all the way
     assert server._share_tunnel is None
     watcher.close()

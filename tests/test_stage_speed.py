@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from interplay.stage import front
 from interplay.stage.director import Director
 from interplay.stage.link import Link
 from interplay.stage.messages import Play
 from interplay.stage.performer import playbill
-from interplay.stage.view import furnish
+from interplay.view import gate
+from interplay.view.cast import furnish
 
 _READER = "import sys, time; from stage_tools import Reader; r = Reader(int(sys.argv[1])); time.sleep(60)"
 
@@ -20,7 +20,7 @@ _READER = "import sys, time; from stage_tools import Reader; r = Reader(int(sys.
 @pytest.mark.slow
 def test_the_stage_costs_less_than_a_seventh_of_a_core():
     bill = playbill("king", dt=0.005, parameters={"carried": "true"})
-    server = front.open_server("127.0.0.1", 0)
+    server = gate.open_server("127.0.0.1", 0)
     furnish(server)
     link = Link(bill)
     director = Director(server, link, tuple(bill.offers))
@@ -54,4 +54,4 @@ def test_the_stage_costs_less_than_a_seventh_of_a_core():
         reader.kill()
         reader.wait()
         link.close()
-        front.close_server(server)
+        gate.close_server(server)

@@ -14,26 +14,28 @@ from websockets.datastructures import Headers
 from websockets.exceptions import InvalidStatus
 
 from interplay.errors import InputError
-from interplay.stage import front
+from interplay.maths.rotations import products
 from interplay.stage.audience import Audience
-from interplay.stage.camera import Following
-from interplay.stage.director import Director
+from interplay.stage.director import Director, compile_scene
+from interplay.stage.following import Following
 from interplay.stage.hands import STRONGEST, box_edges, dragged
 from interplay.stage.messages import LetGo, Loop, ObjectiveView, Open, Pull, PullView, Push, Seek, SetControl
 from interplay.stage.overlays import corners, hull, support_polygons
 from interplay.stage.panel import within
 from interplay.stage.play import play
 from interplay.stage.plots import History
-from interplay.stage.view import Cast, compile_scene, first_shot, furnish, parts, product, seen
+from interplay.view import gate
+from interplay.view.camera import Camera, first_shot
+from interplay.view.cast import Cast, furnish, parts, seen
 from stage_tools import CAMERA, Listening, Reader, opening_of, still, turns
 
 
 @pytest.fixture(scope="module")
 def server():
-    opened = front.open_server("127.0.0.1", 0)
+    opened = gate.open_server("127.0.0.1", 0)
     furnish(opened)
     yield opened
-    front.close_server(opened)
+    gate.close_server(opened)
 
 
 @pytest.fixture(scope="module")
@@ -136,7 +138,7 @@ def _joints(m):
 def test_quaternion_products():
     rng = np.random.default_rng(2)
     a, b = rng.normal(size=(2, 5, 4))
-    for x, y, z in zip(a, b, product(a, b), strict=True):
+    for x, y, z in zip(a, b, products(a, b), strict=True):
         out = np.empty(4)
         mujoco.mju_mulQuat(out, x, y)
         np.testing.assert_allclose(z, out, atol=1e-12)
@@ -161,7 +163,7 @@ def test_a_ray_finds_the_body_and_the_point(server, box):
 def test_the_first_camera_looks_where_the_scenario_says(server, box):
     opening, _ = box
     cast = Cast(server.scene, compile_scene(opening))
-    shot = first_shot({"lookat": (1, 2, 3), "distance": 4.0, "azimuth": 90, "elevation": 0, "follow": None}, cast)
+    shot = first_shot(Camera(lookat=(1, 2, 3), distance=4.0, azimuth=90, elevation=0), cast.model, cast.data)
     np.testing.assert_allclose(shot.look_at, [1, 2, 3])
     away = 4.0 * np.tan(np.radians(22.5)) / np.tan(shot.fov / 2)  # as large in the picture as in an exported one
     np.testing.assert_allclose(shot.position - shot.look_at, [0, -away, 0], atol=1e-9)
@@ -466,7 +468,7 @@ def test_a_recording_is_not_touched(server, direct, box):
 
 def test_a_camera_goes_along_and_lets_the_user_turn_it(monkeypatch):
     clock = [100.0]
-    monkeypatch.setattr("interplay.stage.camera.time.monotonic", lambda: clock[0])
+    monkeypatch.setattr("interplay.stage.following.time.monotonic", lambda: clock[0])
     camera = SimpleNamespace(position=np.array([3.0, 0, 1]), look_at=np.zeros(3), update_timestamp=1.0)
     following = Following(np.zeros(3))
 
@@ -497,12 +499,15 @@ def test_a_camera_goes_along_and_lets_the_user_turn_it(monkeypatch):
 
 
 def test_a_newcomers_camera_arrives_while_time_stands(server, direct, box, monkeypatch):
-    monkeypatch.setattr("interplay.stage.camera._PATIENCE", 0.1)
+    monkeypatch.setattr("interplay.stage.following._PATIENCE", 0.1)
     opening, sim = box
-    camera = opening.camera | {"follow": "alice/pelvis"}
+    camera = opening.camera.model_copy(update={"follow": "alice/pelvis"})
     director, _ = direct(replace(opening, camera=camera), still(sim, opening.models, playing=False))
     reader = seated(director, server)[0]
-    client, shot = server.get_clients()[director.audience.holder], first_shot(camera, director._cast)
+    client, shot = (
+        server.get_clients()[director.audience.holder],
+        first_shot(camera, director._cast.model, director._cast.data),
+    )
     for _ in range(3):
         director.turn()
     reader.say(CAMERA | {"position": [1.0, 1, 1]})  # late: where it was before it had heard
@@ -514,7 +519,7 @@ def test_a_newcomers_camera_arrives_while_time_stands(server, direct, box, monke
 
 def test_a_newcomers_camera_comes_to_the_first_shot_whatever_it_told_before(monkeypatch):
     clock = [100.0]
-    monkeypatch.setattr("interplay.stage.camera.time.monotonic", lambda: clock[0])
+    monkeypatch.setattr("interplay.stage.following.time.monotonic", lambda: clock[0])
     camera = SimpleNamespace(position=np.array([3.0, 3, 3]), look_at=np.zeros(3), update_timestamp=1.0)
     arm, subject = np.array([3.0, -4, 1]), np.array([5.0, 0, 0.7])
     following = Following(np.array([0.0, 0, 0.1]), arm)
@@ -616,7 +621,7 @@ def test_history_forgets_what_was_taken_back(box):
 )
 def test_who_is_admitted(host, origin, served, ours):
     headers = Headers([("Host", host)] + ([("Origin", origin)] if origin else []))
-    assert front.admitted(headers, served) is ours
+    assert gate.admitted(headers, served) is ours
 
 
 def test_strangers_are_refused(server):
@@ -640,23 +645,23 @@ def test_a_number_that_someone_types_is_no_reason_to_hang_up():
     def typed(value):
         return msgspec.msgpack.encode({"type": "GuiUpdateMessage", "uuid": "weight", "updates": {"value": value}})
 
-    assert front.check(typed(9_999))
-    assert not front.check(typed(99_999_999))
-    with pytest.raises(front.Malformed, match="nan"):
-        front.check(typed(math.nan))
+    assert gate.check(typed(9_999))
+    assert not gate.check(typed(99_999_999))
+    with pytest.raises(gate.Malformed, match="nan"):
+        gate.check(typed(math.nan))
 
 
 def test_a_guard_that_does_not_stand_is_noticed(monkeypatch):
-    monkeypatch.setattr(front, "admitted", lambda headers, host: True)
-    with pytest.raises(front.FrontError, match="foreign page"):
-        front.open_server("127.0.0.1", 0)
+    monkeypatch.setattr(gate, "admitted", lambda headers, host: True)
+    with pytest.raises(gate.FrontError, match="foreign page"):
+        gate.open_server("127.0.0.1", 0)
 
 
 def test_places_that_cannot_be_served():
     with pytest.raises(InputError, match="cannot listen"):
-        front.open_server("no.such.host.invalid", 0)
+        gate.open_server("no.such.host.invalid", 0)
     with pytest.raises(InputError, match="cannot listen"):
-        front.open_server("127.0.0.1", 99999)
+        gate.open_server("127.0.0.1", 99999)
 
 
 # -- the command -------------------------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ import mujoco
 import numpy as np
 import pytest
 
-from interplay.scenarios import scenario
+from interplay.catalogue import scenario
 from interplay.scenarios.sword import SECURITY, SWIPES
 
 ALONG = (0.0, 0.5, 0.98)

@@ -5,10 +5,10 @@ import pytest
 from numpy.testing import assert_allclose
 
 import interplay as ip
+from interplay.catalogue import scenario
+from interplay.maths.rotations import rotation, turn_from
 from interplay.motion.footsteps import Footprint, Swing, footsteps
 from interplay.motion.preview import GRID, Track, preview
-from interplay.objectives.frame import rotation, turn_from
-from interplay.scenarios import scenario
 
 
 def walker(scene=None, dt=0.005):

@@ -29,7 +29,7 @@ from interplay.objectives.momentum import AngularMomentum
 from interplay.objectives.path import PosePath
 from interplay.objectives.pose import Orientation, Point, Pose, pose_value
 from interplay.objectives.posture import Posture
-from interplay.objectives.reference import Constant, MinimumJerk, Part, Path, Reference, Sample
+from interplay.objectives.reference import Constant, MinimumJerk, Part, Reference, Sample, TimeFunction
 from interplay.objectives.relative import RelativePose
 from interplay.scene.scene import GROUND, Scene
 from interplay.simulation import Simulation
@@ -72,7 +72,6 @@ __all__ = [
     "Objective",
     "Orientation",
     "Part",
-    "Path",
     "Phase",
     "Platform",
     "Point",
@@ -93,6 +92,7 @@ __all__ = [
     "Sword",
     "Table",
     "Target",
+    "TimeFunction",
     "Valve",
     "Walk",
     "Walker",

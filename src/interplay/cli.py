@@ -44,7 +44,7 @@ Targets = Annotated[Path | None, typer.Option(help="CSV with timed values of liv
 @app.command("list")
 def list_scenarios() -> None:
     """Show what can be run, with the parameters and live controls of each."""
-    from interplay.scenarios import FILES, registry, scenario
+    from interplay.catalogue import FILES, registry, scenario
 
     shipped = {path.name: scenario(path) for path in sorted(FILES.glob("*.yaml"))}
     for name, found in {**registry(), **shipped}.items():
@@ -86,7 +86,7 @@ def run(
     resume: Annotated[bool, typer.Option("--resume", help="Continue the recording in --out.")] = False,
 ) -> None:
     """Run a scenario headless. Exit code 0: finished or cut short by --seconds; 1: failed; 2: bad input."""
-    from interplay.io.run import run as run_scenario
+    from interplay.runs.run import run as run_scenario
 
     with _progress() as bar:
         task = bar.add_task(name, total=seconds, phase="")
@@ -176,8 +176,8 @@ def check(
     """Report every problem of a scenario file with its line. Exit code 0: it can be run; 2: it cannot."""
     import json
 
-    from interplay.script.check import check as problems_of
-    from interplay.script.check import names_in
+    from interplay.catalogue import check as problems_of
+    from interplay.catalogue import names_in
     from interplay.script.schema import json_schema as schema
 
     if json_schema:
@@ -266,7 +266,7 @@ def compare(
     targets: Targets = None,
 ) -> None:
     """Run a scenario with one program over all and with one per character, and say how well each does what is asked."""
-    from interplay.io.compare import compare as compare_controllers
+    from interplay.runs.compare import compare as compare_controllers
 
     with _progress() as bar:
         task = bar.add_task(name, total=seconds, phase="")
@@ -303,7 +303,7 @@ def bench(
     ] = None,
 ) -> None:
     """Measure whole control steps, the solvers on the same problems, and whether they agree."""
-    from interplay.io.bench import bench as measure
+    from interplay.runs.bench import bench as measure
 
     with _progress() as bar:
         task = bar.add_task("bench", total=None, phase="")

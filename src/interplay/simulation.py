@@ -18,9 +18,9 @@ from interplay.control.integrated import Demands, IntegratedController
 from interplay.control.state import Conflict, Memory, Solution, State
 from interplay.errors import InputError, InterplayError, number, pick, unknown_name, vector, whole
 from interplay.motion.controls import OF_PHASE, Control, Target, adjusted, hand
-from interplay.motion.hands import PUSH_SECONDS, Pull, Push, bounded, strength, within_reach
 from interplay.motion.machine import Entry, Machine
 from interplay.motion.masses import Masses
+from interplay.motion.pushes import PUSH_SECONDS, Pull, Push, bounded, strength, within_reach
 from interplay.objectives.base import AS_DECLARED, Gains, Objective
 from interplay.qp import solvers
 from interplay.scene.kinematics import Kinematics
@@ -206,7 +206,7 @@ class Simulation:
         """Hold a body at a point [m] in its own frame, and pull that to a point of the world [m] until ``let_go``.
 
         It is a critically damped spring of 1000 N/m that pulls with at most 400 N, and a character no harder than she can
-        stand: see :mod:`interplay.motion.hands`. Objectives give way to it: they ask for their accelerations beside those
+        stand: see :mod:`interplay.motion.pushes`. Objectives give way to it: they ask for their accelerations beside those
         that its force causes by itself, as if by springs, where they would know of it and hold still. One body is held at a time.
         """
         index = self.movable(body)

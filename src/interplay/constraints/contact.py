@@ -15,6 +15,8 @@ from typing import Any
 import numba
 import numpy as np
 
+from interplay.maths.rotations import rotation_log
+from interplay.maths.steps import smooth_step
 from interplay.scene.kinematics import Kinematics, point_column, point_motion
 from interplay.scene.surfaces import ContactFrame, Surface
 
@@ -107,20 +109,13 @@ _NUMBERS = (
 
 
 @numba.njit(cache=True)
-def smooth(t):
-    """Return the smooth step (C²) from 0 at t = 0 to 1 at t = 1."""
-    t = min(max(t, 0.0), 1.0)  # also of ±inf
-    return t * t * t * (10.0 + t * (6.0 * t - 15.0))
-
-
-@numba.njit(cache=True)
 def _load(time, made_at, fade_in, release_at, fade_out):
     """Return how far a contact may carry: 1 fully, 0 not at all; it fades in after making and out before release."""
     load = 1.0
     if fade_in > 0.0:
-        load = min(load, smooth((time - made_at) / fade_in))
+        load = min(load, smooth_step((time - made_at) / fade_in))
     if time > release_at:
-        load = min(load, 1.0 - smooth((time - release_at) / fade_out) if fade_out > 0.0 else 0.0)
+        load = min(load, 1.0 - smooth_step((time - release_at) / fade_out) if fade_out > 0.0 else 0.0)
     return load
 
 
@@ -292,28 +287,6 @@ def _entries(dim, start, cols, sign):
                 unknown[count], dof[count], place[count] = start[k] + r, cols[k, j], (k * 6 + r) * width + j
                 count += 1
     return unknown[:count], dof[:count], place[:count]
-
-
-@numba.njit(cache=True)
-def rotation_log(R, out):
-    """Write the rotation vector of a matrix."""
-    c = min(max((R[0, 0] + R[1, 1] + R[2, 2] - 1.0) / 2.0, -1.0), 1.0)
-    x, y, z = R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]
-    s = 0.5 * np.sqrt(x * x + y * y + z * z)
-    angle = np.arctan2(s, c)
-    if s > 1e-9:
-        k = 0.5 * angle / s
-        out[0], out[1], out[2] = k * x, k * y, k * z
-    elif c > 0:
-        out[0], out[1], out[2] = 0.5 * x, 0.5 * y, 0.5 * z
-    else:  # a half turn: the axis is the largest column of R + 1
-        best = 0
-        for i in range(3):
-            if R[i, i] > R[best, best]:
-                best = i
-        norm = np.sqrt(2.0 * (1.0 + R[best, best]))
-        for i in range(3):
-            out[i] = np.pi * (R[i, best] + (1.0 if i == best else 0.0)) / norm
 
 
 @numba.njit(cache=True)

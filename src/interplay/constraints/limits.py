@@ -9,6 +9,7 @@ import numba
 import numpy as np
 
 from interplay.constraints.damper import approach_limit, damper_gain
+from interplay.models.motors import torque_limits
 
 SECURITY, INFLUENCE = 0.002, 0.25
 """Distances d_s and d_i [rad or m] of the position damper; d_i is at most 15 % of the joint's range."""
@@ -57,30 +58,6 @@ class JointLimits(NamedTuple):
     ) -> None:
         """Fill bounds on q̈ (nv,); ``xi`` (2, joints) keeps the damping of active joints, 0 where inactive, and is updated."""
         _bounds(self.dof, self.adr, self.low, self.high, self.influence, self.speed, qpos, qvel, dt, xi, lower, upper)
-
-
-def torque_limits(m: mujoco.MjModel) -> np.ndarray:
-    """Return the torque limit of every DOF (nv,): NaN where no motor drives it, infinite where nothing limits the motor."""
-    limit = np.full(m.nv, np.nan)
-    for motor in range(m.nu):
-        if m.actuator_trntype[motor] != int(mujoco.mjtTrn.mjTRN_JOINT):
-            continue
-        joint = int(m.actuator_trnid[motor, 0])
-        gear = abs(float(m.actuator_gear[motor, 0]))
-        tightest = np.inf
-        if m.actuator_forcelimited[motor]:
-            tightest = min(tightest, gear * float(np.abs(m.actuator_forcerange[motor]).min()))
-        plain = m.actuator_biastype[motor] == 0 and m.actuator_gaintype[motor] == 0  # a servo's control is no torque
-        if m.actuator_ctrllimited[motor] and plain:
-            tightest = min(
-                tightest,
-                gear * float(np.abs(m.actuator_ctrlrange[motor]).min()) * float(abs(m.actuator_gainprm[motor, 0])),
-            )
-        if m.jnt_actfrclimited[joint]:
-            tightest = min(tightest, float(np.abs(m.jnt_actfrcrange[joint]).min()))
-        dof = int(m.jnt_dofadr[joint])
-        limit[dof] = tightest if np.isnan(limit[dof]) else limit[dof] + tightest
-    return limit
 
 
 @numba.njit(cache=True)

@@ -17,7 +17,6 @@ from interplay.constraints.limits import JointLimits
 from interplay.control.assembly import Assembly, Structures
 from interplay.control.cost import Cost
 from interplay.control.perception import Perception
-from interplay.control.rehearsal import rehearse
 from interplay.control.state import (
     ACCELERATION_QUANTUM,
     FORCE_QUANTUM,
@@ -37,6 +36,7 @@ from interplay.qp import solvers
 from interplay.qp.active_set import ActiveSet
 from interplay.qp.problem import QP, QPSolution
 from interplay.qp.relaxation import relax
+from interplay.rehearsal import rehearse
 from interplay.scene.kinematics import Kinematics
 from interplay.scene.scene import Scene
 

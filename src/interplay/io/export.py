@@ -10,12 +10,12 @@ import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
 from interplay.errors import InputError, pick
-from interplay.io.graphics import camera_of, painter
 from interplay.io.playback import write_html
 from interplay.io.recording import Recording
 from interplay.io.replay import Replay
 from interplay.motion.controls import targets_text
-from interplay.scenarios.base import Camera
+from interplay.view.camera import Camera
+from interplay.view.painting import painter
 
 
 def export(folder: str | Path, out: str | Path, **options: Any) -> Path:
@@ -80,7 +80,7 @@ def write_strip(
     time = recording["time"]
     first, last = (int(np.searchsorted(time, t)) if t is not None else d for t, d in ((begin, 0), (end, len(time) - 1)))
     picks = np.linspace(min(first, len(time) - 1), min(last, len(time) - 1), frames).round().astype(int)
-    view = camera or camera_of(recording)
+    view = camera or recording.camera
     tiles = []
     with painter(recording.model, width, height) as artist:
         for t in picks:

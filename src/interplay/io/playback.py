@@ -9,11 +9,10 @@ from pathlib import Path
 
 import numpy as np
 
-from interplay.io.graphics import camera_of
 from interplay.io.recording import Recording
-from interplay.scenarios.base import Camera
-from interplay.stage.front import close_server, open_server
-from interplay.stage.view import Cast, first_shot, lay_ground
+from interplay.view.camera import Camera, first_shot
+from interplay.view.cast import Cast, lay_ground
+from interplay.view.gate import close_server, open_server
 
 
 def write_html(recording: Recording, out: Path, *, fps: float = 25.0) -> None:
@@ -26,7 +25,7 @@ def write_html(recording: Recording, out: Path, *, fps: float = 25.0) -> None:
         # The light is the player's own: it returns to that whenever time goes back, and would flash if ours were another.
         lay_ground(server.scene)
         cast = Cast(server.scene, recording.model)
-        shot = first_shot(_wide(camera_of(recording), cast, motion).model_dump(), cast)
+        shot = first_shot(_wide(recording.camera, cast, motion), cast.model, cast.data)
         first = server.initial_camera
         first.position, first.look_at, first.up, first.fov = shot.position, shot.look_at, (0, 0, 1.0), shot.fov
         cast.place(motion[0])

@@ -20,6 +20,7 @@ from interplay.errors import InputError
 from interplay.io import blocks
 from interplay.motion.controls import Target
 from interplay.simulation import Simulation
+from interplay.view.camera import Camera
 from interplay.worlds.direct import integrate
 
 _TIMES = ("step_ms", "solve_ms", "model_ms", "assemble_ms")
@@ -214,6 +215,11 @@ class Recording:
                 f"the scene beside the recording, {str(self.scene_path)!r}, does not load: {error}"
             ) from None
         self._survey()
+
+    @property
+    def camera(self) -> Camera:
+        """The camera that its scenario declares."""
+        return Camera(**self.header["camera"])
 
     def _survey(self) -> None:
         """Go through the blocks once and keep what is small."""

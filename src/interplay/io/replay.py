@@ -11,8 +11,8 @@ import numpy as np
 
 from interplay.constraints.contact import Contact, ContactRows
 from interplay.constraints.contact_set import contact_from
-from interplay.constraints.limits import torque_limits
 from interplay.io.recording import Recording
+from interplay.models.motors import torque_limits
 from interplay.scene.kinematics import Kinematics, weigh_subtrees
 
 

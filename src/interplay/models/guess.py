@@ -14,6 +14,7 @@ from scipy.optimize import least_squares
 from interplay.errors import InputError, pick
 from interplay.models.extent import geom_extent
 from interplay.models.files import ModelFile, read_model
+from interplay.models.motors import torque_limits
 
 _SIDES = ("left", "right")
 _BEND, _DROP = 0.035, 0.86
@@ -397,8 +398,6 @@ class _Guess:
 
     def _limits(self) -> list[str]:
         m, out = self.m, []
-        from interplay.constraints.limits import torque_limits
-
         torque = torque_limits(m)
         joints = [j for b in self.bodies for j in self._joints(b)]
         if any(not np.isfinite(torque[m.jnt_dofadr[j]]) and not m.jnt_actfrclimited[j] for j in joints):

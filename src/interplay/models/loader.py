@@ -10,11 +10,12 @@ from typing import ClassVar
 import mujoco
 import numpy as np
 
-from interplay.constraints.limits import torque_limits
 from interplay.errors import InputError, unknown_name
+from interplay.maths.rotations import about_z
 from interplay.models.base import COLLISION_GROUP, SITE_GROUP, VISUAL_GROUP, Model, grip, patch
 from interplay.models.extent import geom_extent
 from interplay.models.files import alone, locate, read_model, refuse_outside
+from interplay.models.motors import torque_limits
 from interplay.models.sidecar import Sidecar, read_sidecar
 
 _SCALAR = (mujoco.mjtJoint.mjJNT_HINGE, mujoco.mjtJoint.mjJNT_SLIDE)
@@ -112,7 +113,7 @@ class Character(Model):
             raise InputError(f"{self._name}: facing: expected a horizontal direction, got {list(self.sidecar.facing)}")
         half = -0.5 * np.arctan2(y, x)
         quat = np.empty(4)
-        mujoco.mju_mulQuat(quat, np.array([np.cos(half), 0, 0, np.sin(half)]), np.array(body.quat, float))
+        mujoco.mju_mulQuat(quat, about_z(2 * half), np.array(body.quat, float))
         body.pos, body.quat = [0, 0, 0], quat.tolist()
 
     def _name_parts(self, spec: mujoco.MjSpec) -> None:

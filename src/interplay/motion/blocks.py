@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from interplay.errors import vector
+from interplay.maths.rotations import quaternion_of
 from interplay.motion.conditions import all_of, com_over, met, unloaded
 from interplay.motion.machine import Phase
 from interplay.objectives.base import Objective
 from interplay.objectives.com import Com
-from interplay.objectives.frame import quaternion_of
 from interplay.objectives.meet import Meet
 from interplay.objectives.pose import Pose
 from interplay.objectives.reference import MinimumJerk

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 
 from interplay.errors import InputError, number, pick, quaternion, vector
+from interplay.maths.rotations import rotation, turn_from, turned
+from interplay.maths.steps import FASTEST, QuinticToRest
 from interplay.objectives.base import Gains
-from interplay.objectives.frame import rotation, turn_from, turned
 from interplay.objectives.reference import Sample
 
 if TYPE_CHECKING:
@@ -67,8 +68,8 @@ class Control:
         self._home: np.ndarray | None = None
         self.value = self._clamp(value)
         self._home = self.value[3:].copy()
-        self._begin, self._seconds = -math.inf, 1.0
-        self._coefficients, self._still = np.zeros((6, self._dim)), np.zeros(self._dim)
+        self._begin, self._still = -math.inf, np.zeros(self._dim)
+        self._way = QuinticToRest(np.zeros((6, self._dim)), 1.0)
 
     @property
     def _dim(self) -> int:
@@ -98,26 +99,16 @@ class Control:
         ways = [np.linalg.norm(offset[:3]) / self.max_speed] + (
             [np.linalg.norm(offset[3:]) / self.max_turn] if self.kind == "pose" else []
         )
-        T = max(_SHORTEST, 1.875 * float(max(ways)))
-        velocity, acceleration = np.zeros(self._dim) + start.velocity, np.zeros(self._dim) + start.acceleration
-        # Quintic in s = t/T from (offset, velocity, acceleration) to rest at 0.
-        a0, a1, a2 = offset, velocity * T, acceleration * T * T / 2
-        self._coefficients = np.array(
-            [a0, a1, a2, -10 * a0 - 6 * a1 - 3 * a2, 15 * a0 + 8 * a1 + 3 * a2, -6 * a0 - 3 * a1 - a2]
-        )
-        self.value, self._begin, self._seconds = target, time, T
+        still, seconds = np.zeros(self._dim), max(_SHORTEST, FASTEST * float(max(ways)))
+        self._way = QuinticToRest.of(offset, still + start.velocity, still + start.acceleration, seconds)
+        self.value, self._begin = target, time
 
     def at(self, time: float) -> Sample:
         """Return the smooth reference at a time."""
-        T = self._seconds
-        s = (time - self._begin) / T
+        s = (time - self._begin) / self._way.seconds
         if s >= 1.0:
             return Sample(self.value, self._still, self._still)
-        k = np.arange(6.0)
-        c, power = self._coefficients, s**k
-        offset = power @ c
-        velocity = (k[1:] * power[:-1]) @ c[1:] / T
-        acceleration = (k[2:] * k[1:-1] * power[:-2]) @ c[2:] / T**2
+        offset, velocity, acceleration = self._way.at(s)
         value = self.value.copy()
         value[:3] += offset[:3]
         if self.kind == "pose":
@@ -129,14 +120,14 @@ class Control:
         return {
             "value": self.value.tolist(),
             "begin": self._begin,
-            "seconds": self._seconds,
-            "coefficients": self._coefficients.tolist(),
+            "seconds": self._way.seconds,
+            "coefficients": self._way.coefficients.tolist(),
         }
 
     def restore(self, data: dict[str, Any]) -> None:
         """Put back what ``checkpoint`` returned."""
-        self.value, self._begin, self._seconds = np.array(data["value"]), data["begin"], data["seconds"]
-        self._coefficients = np.array(data["coefficients"])
+        self.value, self._begin = np.array(data["value"]), data["begin"]
+        self._way = QuinticToRest(np.array(data["coefficients"]), data["seconds"])
 
 
 class Target(NamedTuple):

@@ -10,7 +10,8 @@ import numba
 import numpy as np
 
 from interplay.errors import InputError, number, pick
-from interplay.objectives.reference import Sample, minimum_jerk, out_and_back
+from interplay.maths.steps import minimum_jerk, out_and_back
+from interplay.objectives.reference import Sample
 from interplay.scene.scene import GROUND
 
 if TYPE_CHECKING:

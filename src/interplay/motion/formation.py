@@ -6,8 +6,8 @@ from typing import ClassVar
 
 import numpy as np
 
+from interplay.maths.rotations import turned
 from interplay.motion.preview import Track
-from interplay.objectives.frame import turned
 from interplay.objectives.reference import Sample
 
 _UP = np.array([0.0, 0.0, 1.0])

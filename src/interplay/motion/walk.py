@@ -13,6 +13,8 @@ import mujoco
 import numpy as np
 
 from interplay.errors import InputError, number, whole
+from interplay.maths.rotations import quaternion_of, turned
+from interplay.maths.steps import smooth_steps
 from interplay.motion.conditions import all_of, met, unloaded
 from interplay.motion.footsteps import (
     SIDES,
@@ -30,7 +32,6 @@ from interplay.motion.machine import Condition, Entry, Phase
 from interplay.motion.preview import GRID, Track, preview
 from interplay.objectives.base import FADE, Objective
 from interplay.objectives.com import Com
-from interplay.objectives.frame import quaternion_of, turned
 from interplay.objectives.joint import JointAngle
 from interplay.objectives.pose import Orientation, Point
 from interplay.objectives.reference import Part, Reference, Sample
@@ -349,7 +350,7 @@ class Walk:
         com.attach(sim.scene)
         now, floor = com.position(sim.terms), float(pressed[0, 2])
         # At first it presses below where it is: a walk begins without a jerk.
-        ground = pressed[:, :2] + (1.0 - _eased(time, 0.0, self._begin)) * (now - pressed[0])[:2]
+        ground = pressed[:, :2] + (1.0 - smooth_steps(time, 0.0, self._begin)[:, None]) * (now - pressed[0])[:2]
         if self.gait.style == "preview":
             if sim.scene.gravity <= 0 or now[2] <= floor:
                 raise InputError("walk: a preview gait needs gravity, and a centre of mass above the feet")
@@ -359,7 +360,10 @@ class Walk:
             level = ground
         if share == 1.0:
             self.way = level
-        walking = _eased(time, 0.0, self._begin) - _eased(time, self.seconds - self._finish, self.seconds)
+        walking = (
+            smooth_steps(time, 0.0, self._begin)[:, None]
+            - smooth_steps(time, self.seconds - self._finish, self.seconds)[:, None]
+        )
         height = now[2] + pressed[:, 2:] - floor - self.gait.lower * walking
         return [
             Com(
@@ -444,15 +448,9 @@ def _through(time: np.ndarray, start: np.ndarray, moves: Sequence[tuple[float, f
     """Return values (n, d) that go from one to the next in minimum-jerk time: (from when, until when, to what)."""
     out, last = np.tile(np.asarray(start, float), (len(time), 1)), np.asarray(start, float)
     for begin, end, goal in moves:
-        out += _eased(time, begin, end) * (goal - last)
+        out += smooth_steps(time, begin, end)[:, None] * (goal - last)
         last = goal
     return out
-
-
-def _eased(time: np.ndarray, begin: float, end: float) -> np.ndarray:
-    """Return (n, 1) minimum jerk from 0 to 1 between two times: ``minimum_jerk`` for many at once, which it could not do as fast."""
-    s = np.clip((time - begin) / (end - begin), 0.0, 1.0)[:, None]
-    return s**3 * (10 - 15 * s + 6 * s * s)
 
 
 def _middle(feet: Mapping[str, Footprint]) -> np.ndarray:

@@ -14,6 +14,7 @@ import numba
 import numpy as np
 
 from interplay.errors import InputError, number, unknown_name
+from interplay.maths.hull import convex_hull
 from interplay.objectives.base import Feature
 from interplay.objectives.com import Com
 from interplay.scene.kinematics import Kinematics
@@ -123,7 +124,7 @@ class Balance(Com):
 
 def _shrunk(points: np.ndarray, margin: float) -> np.ndarray:
     """Return the corners, counter-clockwise, of the convex hull of points drawn in by a margin, or by half its breadth at most."""
-    hull = _hull(points)
+    hull = convex_hull(points)
     middle = hull.mean(axis=0)
     edges = [(a, b - a, float(np.hypot(*(b - a)))) for a, b in zip(hull, np.roll(hull, -1, axis=0), strict=True)]
     room = min((e[0] * (middle - a)[1] - e[1] * (middle - a)[0]) / length for a, e, length in edges)
@@ -140,25 +141,6 @@ def _shrunk(points: np.ndarray, margin: float) -> np.ndarray:
                 cut.append((x, y))
         corners = cut
     return np.array(corners)
-
-
-def _hull(points: np.ndarray) -> np.ndarray:
-    """Return the corners of the convex hull of points (n, 2), counter-clockwise (Andrew's monotone chain)."""
-    ordered = sorted(map(tuple, points.tolist()))
-    chains: list[list[tuple[float, float]]] = []
-    for way in (ordered, ordered[::-1]):
-        chain: list[tuple[float, float]] = []
-        for p in way:
-            while len(chain) > 1 and _turn(chain[-2], chain[-1], p) <= 1e-12:
-                chain.pop()
-            chain.append(p)
-        chains.append(chain[:-1])
-    return np.array(chains[0] + chains[1])
-
-
-def _turn(a: tuple[float, float], b: tuple[float, float], c: tuple[float, float]) -> float:
-    """Return twice the area of a triangle; positive if it turns left."""
-    return (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0])
 
 
 @numba.njit(cache=True)

@@ -6,8 +6,8 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from interplay.constraints.contact import smooth
 from interplay.errors import InputError, number
+from interplay.maths.steps import smooth_step
 from interplay.scene.kinematics import Kinematics
 from interplay.scene.scene import Scene
 
@@ -138,7 +138,7 @@ class Objective:
         for rise, rising, fall, falling in self.fades:
             if rise + rising <= time < fall:
                 return 1.0
-            total += smooth((time - rise) / rising) * (1.0 - smooth((time - fall) / falling))
+            total += smooth_step((time - rise) / rising) * (1.0 - smooth_step((time - fall) / falling))
         return min(total, 1.0)
 
     def weight_at(self, terms: Kinematics, time: float) -> float:

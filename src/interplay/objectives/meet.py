@@ -9,8 +9,8 @@ import numba
 import numpy as np
 
 from interplay.errors import InputError, number, unknown_name, vector
+from interplay.maths.rotations import quaternion_of, rotation, turned
 from interplay.objectives.base import Feature
-from interplay.objectives.frame import quaternion_of, rotation, turned
 from interplay.objectives.path import pose_on_path
 from interplay.objectives.pose import Pose
 from interplay.objectives.reference import Sample

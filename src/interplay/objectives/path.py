@@ -8,8 +8,9 @@ import numba
 import numpy as np
 
 from interplay.errors import vector
-from interplay.objectives.frame import rotation, turn_from, turned
-from interplay.objectives.reference import Sample, minimum_jerk, out_and_back
+from interplay.maths.rotations import rotation, turn_from, turned
+from interplay.maths.steps import minimum_jerk, out_and_back
+from interplay.objectives.reference import Sample
 
 
 class PosePath:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, ClassVar, NamedTuple, Protocol, runtime_checkable
 
-import numba
 import numpy as np
 
 from interplay.errors import InputError, number, vector
+from interplay.maths.steps import minimum_jerk
 
 
 class Sample(NamedTuple):
@@ -39,21 +39,6 @@ class Constant:
     def at(self, time: float) -> Sample:
         """Return the value, at rest."""
         return self._sample
-
-
-@numba.njit(cache=True)
-def minimum_jerk(s):
-    """Return the minimum-jerk way from 0 to 1 at s in [0, 1] (at rest before and after), with two derivatives by s."""
-    s = min(max(s, 0.0), 1.0)
-    return s**3 * (10 - 15 * s + 6 * s * s), s * s * (30 - 60 * s + 30 * s * s), s * (60 - 180 * s + 120 * s * s)
-
-
-@numba.njit(cache=True)
-def out_and_back(s):
-    """Return 64 s³(1 − s)³, out to 1 and back, at rest and without acceleration at both ends, with two derivatives by s."""
-    s = min(max(s, 0.0), 1.0)
-    r = 1 - s
-    return 64 * (s * r) ** 3, 192 * (s * r) ** 2 * (r - s), 384 * s * r * ((r - s) ** 2 - s * r)
 
 
 class MinimumJerk:
@@ -103,7 +88,7 @@ class Part:
         return Sample(x[self._value], *(r[self._rate] if isinstance(r, np.ndarray) else r for r in rates))
 
 
-class Path:
+class TimeFunction:
     """A function of time that returns a value, (value, velocity, acceleration), or a :class:`Sample`.
 
     A plain value is differentiated numerically over 1 ms; ``difference(a, b)`` says how values differ in tangent space.
@@ -146,7 +131,7 @@ def as_reference(
     if isinstance(given, Reference):
         reference: Reference = given
     elif callable(given):
-        reference = Path(given, difference)
+        reference = TimeFunction(given, difference)
     else:
         return Constant(vector(what, given, size), rate)
     try:

@@ -11,7 +11,7 @@ import numpy as np
 from pydantic import Field
 
 import interplay as ip
-from interplay.scenarios import base
+from interplay import scenario as base
 
 _CAST = ("bottom", "middle", "top")
 _SIDES = ("left", "right")

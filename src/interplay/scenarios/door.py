@@ -8,7 +8,7 @@ import numpy as np
 from pydantic import Field
 
 import interplay as ip
-from interplay.scenarios import base
+from interplay import scenario as base
 
 _HAND, _KNOB = "alice/right_grip", "door/knob_grip"
 

@@ -9,7 +9,7 @@ import numpy as np
 from pydantic import Field
 
 import interplay as ip
-from interplay.scenarios import base
+from interplay import scenario as base
 
 _HEIGHT, _LANDING = 0.6, 0.7
 """Height of beam and landing [m]; length of the landing [m]."""

@@ -10,7 +10,7 @@ import numpy as np
 from pydantic import Field
 
 import interplay as ip
-from interplay.scenarios import base
+from interplay import scenario as base
 
 _CARRIERS = ("front", "rear")
 _SIDES = ("left", "right")

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from pydantic import Field
 
 import interplay as ip
-from interplay.scenarios import base
+from interplay import scenario as base
 
 _HANDS = (("alice/left_grip", "lever/left_grip"), ("alice/right_grip", "lever/right_grip"))
 

@@ -18,7 +18,7 @@ import numpy as np
 from pydantic import Field
 
 import interplay as ip
-from interplay.scenarios import base
+from interplay import scenario as base
 
 _SIZE, _HOLD = 0.3, 1.5
 """Edge of the blocks [m]; how long the goal is held [s]."""

@@ -9,7 +9,7 @@ import pydantic
 from pydantic import Field
 
 import interplay as ip
-from interplay.scenarios import base
+from interplay import scenario as base
 
 
 class Stand(base.Scenario):

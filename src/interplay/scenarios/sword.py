@@ -11,7 +11,8 @@ import numpy as np
 from pydantic import Field
 
 import interplay as ip
-from interplay.scenarios import base
+from interplay import scenario as base
+from interplay.maths.steps import FASTEST
 
 _SIDES = ("left", "right")
 _BLADE = [f"sword/blade_{k}" for k in range(3)]
@@ -182,7 +183,7 @@ class Sword(base.Scenario):
             """Take the sword from one hold to another; the tip's highest speed is about the given one."""
             first, last = _pose(start), _pose(goal)
             way = ip.Pose.between(last, first)
-            seconds = 1.875 * float(np.linalg.norm(way[:3]) + tip * np.linalg.norm(way[3:])) / speed
+            seconds = FASTEST * float(np.linalg.norm(way[:3]) + tip * np.linalg.norm(way[3:])) / speed
             return ip.Phase(name, lambda sim: held(ip.PosePath(first, last, sim.time, seconds)), seconds=seconds)
 
         phases, at, speed = [], _GUARD, self.p.speed

@@ -13,6 +13,7 @@ import mujoco
 import numpy as np
 
 from interplay.errors import InputError, SceneError, number, pick, quaternion, unknown_name, vector
+from interplay.maths.rotations import about_z
 from interplay.models.base import Model, patch
 from interplay.scene.kinematics import Kinematics
 from interplay.scene.posing import solve_reach
@@ -89,11 +90,7 @@ class Scene:
         place[: given.size] = given
         place[2] += model.placement_height
         angle = number(f"yaw of {name!r}", yaw, unit="rad")
-        turn = (
-            quaternion(f"quat of {name!r}", quat)
-            if quat is not None
-            else np.array([np.cos(angle / 2), 0, 0, np.sin(angle / 2)])
-        )
+        turn = quaternion(f"quat of {name!r}", quat) if quat is not None else about_z(angle)
         spec = model.build()
         joints, known = dict(model.posture), [joint.name for joint in spec.joints]
         ranges = {j.name: j.range for j in spec.joints}

@@ -11,12 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from interplay.errors import InterplayError, unknown_name
-from interplay.scenarios import built_in, script_path
 from interplay.script.entries import FAMILIES
 from interplay.script.names import names_of, unused
 from interplay.script.phases import Walk
 from interplay.script.reader import Document, Problem, ScriptError, in_order, read
-from interplay.script.scenario import ScriptScenario, made_from
+from interplay.script.scenario import Find, ScriptScenario, made_from
 from interplay.simulation import Simulation
 
 _ROUNDS = 12
@@ -30,16 +29,15 @@ _OPTIONS = {"models": ("at", "facing", "quat", "posture"), "phases": ("until", "
 """Keys of entries of a section that can be left out."""
 
 
-def check(path: str | Path) -> list[Problem]:
+def check(path: Path, find: Find) -> list[Problem]:
     """Return all problems of a file, in the order of its lines, the odd ones marked as warnings."""
-    path = script_path(path)
     try:
         document = read(path)
     except ScriptError as error:
         return error.problems
     found, gone = set[Problem](), set[str]()
     for _ in range(_ROUNDS):
-        problems = _look(document, path, try_it=not found)
+        problems = _look(document, path, find, try_it=not found)
         fresh = [p for p in problems if not p.warning and p not in found]
         found |= {p for p in problems if p.warning and not found} | {p for p in fresh if not _follows(p, gone)}
         if not fresh or not isinstance(document.data, dict):
@@ -52,9 +50,8 @@ def check(path: str | Path) -> list[Problem]:
     return in_order(found)
 
 
-def names_in(path: str | Path) -> dict[str, dict[str, list[str]]]:
+def names_in(path: Path, find: Find) -> dict[str, dict[str, list[str]]]:
     """Return the surfaces, bodies, joints and shapes of each model of a file, of which only the models need be right yet."""
-    path = script_path(path)
     document = read(path)
     if isinstance(document.data, dict) and "models" in document.data:
         wait = {"hold": "wait", "seconds": 1.0}
@@ -68,13 +65,13 @@ def names_in(path: str | Path) -> dict[str, dict[str, list[str]]]:
             id(wait): dict.fromkeys(wait, 1),
         }
         document = document._replace(data=data, lines=document.lines | lines)
-    return names_of(made_from(document, path, built_in)().build())
+    return names_of(made_from(document, path, find)().build())
 
 
-def _look(document: Document, path: Path, try_it: bool) -> list[Problem]:
+def _look(document: Document, path: Path, find: Find, try_it: bool) -> list[Problem]:
     """Return the problems that can be seen; the first step is tried where there are none."""
     try:
-        chosen = made_from(document, path, built_in)()
+        chosen = made_from(document, path, find)()
         sim = chosen.simulation()
     except ScriptError as error:
         return error.problems

@@ -12,7 +12,7 @@ import pydantic
 from pydantic import Field
 
 from interplay.errors import unknown_name
-from interplay.scenarios.base import Parameters
+from interplay.scenario import Parameters
 from interplay.script.entries import (
     FAMILIES,
     Body,

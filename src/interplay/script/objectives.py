@@ -8,7 +8,7 @@ import numpy as np
 from pydantic import Field
 
 import interplay as ip
-from interplay.scenarios.base import present_posture
+from interplay.scenario import present_posture
 from interplay.script.entries import (
     Axes,
     Body,

@@ -9,7 +9,7 @@ import numpy as np
 
 import interplay as ip
 from interplay.errors import InterplayError, pick
-from interplay.objectives.frame import quaternion_of, turned
+from interplay.maths.rotations import quaternion_of, turned
 from interplay.script.entries import Place
 from interplay.script.reader import Problem, ScriptError
 

@@ -12,7 +12,7 @@ import pydantic
 
 import interplay as ip
 from interplay.errors import InterplayError
-from interplay.scenarios.base import Camera, Scenario
+from interplay.scenario import Camera, Scenario
 from interplay.script.entries import Entry, contact_pairs, kind_key
 from interplay.script.file import Adjustment, Based, File, Point, Pose, filled, parameter_class, validated
 from interplay.script.models import inside

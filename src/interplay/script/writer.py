@@ -10,7 +10,7 @@ from typing import Any
 import yaml
 
 from interplay.objectives.base import Gains
-from interplay.scenarios.base import Scenario
+from interplay.scenario import Scenario
 
 
 def edited(scenario: Scenario, adjustments: Mapping[tuple[str, str | None], Gains]) -> str:

@@ -12,11 +12,13 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from typing import Any, Protocol
 
+import mujoco
 import numpy as np
 import viser
 
+from interplay.errors import SceneError
 from interplay.stage.audience import Audience
-from interplay.stage.camera import Following
+from interplay.stage.following import Following
 from interplay.stage.hands import Hands
 from interplay.stage.messages import (
     Command,
@@ -29,7 +31,8 @@ from interplay.stage.messages import (
 from interplay.stage.overlays import Overlays
 from interplay.stage.panel import Panel
 from interplay.stage.plots import History
-from interplay.stage.view import Cast, compile_scene, first_shot
+from interplay.view.camera import first_shot
+from interplay.view.cast import Cast
 
 PANEL_EVERY, PLOT_EVERY = 0.2, 0.33
 """Seconds between two updates of panels and plots."""
@@ -37,6 +40,14 @@ REMEMBERED = 4.0
 """How long the panel says what was relaxed [s]."""
 
 _WAITING = 2000  # actions that may wait in the queue; a browser that does more is not heard
+
+
+def compile_scene(opening: Opening) -> mujoco.MjModel:
+    """Compile the viewer's own copy of the scene."""
+    try:
+        return mujoco.MjModel.from_xml_string(opening.xml, opening.assets)
+    except ValueError as error:
+        raise SceneError(f"the scene of {opening.scenario!r} cannot be drawn: {error}") from None
 
 
 class Link(Protocol):
@@ -186,7 +197,7 @@ class Director:
         self._history.clear()
         self._relaxed.clear()
         self._server.gui.set_panel_label(f"Interplay · {opening.scenario}")
-        shot = first_shot(opening.camera, self._cast)
+        shot = first_shot(opening.camera, self._cast.model, self._cast.data)
         self._following = {}
         self._go_along(self._clients)
         initial = self._server.initial_camera
@@ -311,16 +322,16 @@ class Director:
         """Return the place that following cameras go along with."""
         if self._cast is None or self.opening is None:
             return np.zeros(3)
-        name = self.opening.camera.get("follow")
+        name = self.opening.camera.follow
         if name:
             return self._cast.data.xpos[self._cast.model.body(name).id].copy()
         return self.frame.com.mean(axis=0) if self.frame is not None and len(self.frame.com) else np.zeros(3)
 
     def _go_along(self, clients: Iterable[int]) -> None:
         """Bring some browsers' cameras to the first shot and keep them beside what it follows, where it follows anything."""
-        if self._cast is None or self.opening is None or not self.opening.camera.get("follow"):
+        if self._cast is None or self.opening is None or not self.opening.camera.follow:
             return
-        shot, subject = first_shot(self.opening.camera, self._cast), self._subject()
+        shot, subject = first_shot(self.opening.camera, self._cast.model, self._cast.data), self._subject()
         for client in clients:
             self._following[client] = Following(shot.look_at - subject, shot.position - shot.look_at)
 

@@ -11,7 +11,7 @@ import numpy as np
 from interplay.constraints.collision import ActivePairs
 from interplay.constraints.collision_set import Pair
 from interplay.constraints.contact import Contact
-from interplay.constraints.limits import torque_limits
+from interplay.models.motors import torque_limits
 from interplay.objectives.base import Objective
 from interplay.scene.kinematics import Kinematics
 from interplay.simulation import Simulation

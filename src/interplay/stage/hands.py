@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import viser
 
-from interplay.motion.hands import MOST_IMPULSE
+from interplay.motion.pushes import MOST_IMPULSE
 from interplay.stage.messages import Command, ControlView, Frame, LetGo, Opening, Pull, PullView, Push, SetControl
-from interplay.stage.view import Cast, Hit
+from interplay.view.cast import Cast, Hit
 
 REACH = 50.0
 """How far from the origin a handle may be dragged [m]."""
@@ -136,7 +136,7 @@ class Hands:
     ):
         """Add handles for the controls; ``post`` queues an action of a browser, ``send`` sends a command."""
         self._client, self._cast, self._post, self._send = client, cast, post, send
-        self._size = float(np.clip(0.07 * float(opening.camera.get("distance", 4.0)), 0.12, 0.6))
+        self._size = float(np.clip(0.07 * opening.camera.distance, 0.12, 0.6))
         self.hit: Hit | None = None
         """What was clicked last."""
         self.ray = np.array([1.0, 0.0, 0.0])

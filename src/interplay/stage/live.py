@@ -12,7 +12,7 @@ import numpy as np
 from interplay.control.state import Solution, State
 from interplay.errors import InputError, InterplayError, StateError
 from interplay.motion.controls import Target, targets_text
-from interplay.scenarios.base import Scenario
+from interplay.scenario import Scenario
 from interplay.simulation import Simulation
 from interplay.stage.frame import FrameMaker, Status, control_views
 from interplay.stage.messages import Opening
@@ -37,7 +37,7 @@ class LiveAct:
             phases=tuple(sim.machine.phases) if sim.machine else (),
             interactive=tuple(p.name for p in sim.machine.phases.values() if p.interactive) if sim.machine else (),
             controls=control_views(sim),
-            camera=scenario.view().model_dump(mode="json"),
+            camera=scenario.view(),
             recorded=False,
             duration=None,
         )

@@ -13,6 +13,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from interplay.view.camera import Camera
+
 # -- from the performer ------------------------------------------------------------------------------------------------
 
 
@@ -48,8 +50,7 @@ class Opening:
     interactive: tuple[str, ...]
     """Phases in which things follow the live controls; none: always."""
     controls: tuple[ControlView, ...]
-    camera: dict[str, Any]
-    """Fields of :class:`interplay.scenarios.base.Camera`."""
+    camera: Camera
     recorded: bool
     """Whether this is a recording: it can be played and scrubbed, but not touched."""
     duration: float | None

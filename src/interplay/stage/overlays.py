@@ -8,8 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import viser
 
+from interplay.maths.hull import convex_hull
 from interplay.stage.messages import Frame
-from interplay.stage.view import linear
+from interplay.view.cast import linear
 
 PER_NEWTON = 8e-4
 """Length of a force's arrow [m/N]: a person's weight is about as long as a thigh."""
@@ -247,31 +248,11 @@ def support_polygons(frame: Frame) -> np.ndarray:
     for owner in dict.fromkeys(o for o, grounded in zip(owners, frame.grounded, strict=True) if grounded):
         mine = [i for i, o in enumerate(owners) if o == owner and frame.grounded[i]]
         points = around[mine].reshape(-1, 3)
-        ring = hull(points[:, :2])
+        ring = convex_hull(points[:, :2].round(6))
         height = np.full((len(ring), 1), points[:, 2].mean() + 2 * _LIFT)
         loop = np.hstack([ring, height])
         edges.append(np.stack([loop, np.roll(loop, -1, axis=0)], axis=1))
     return np.concatenate(edges) if edges else np.empty((0, 2, 3))
-
-
-def hull(points: np.ndarray) -> np.ndarray:
-    """Return the convex hull of points (n, 2), counter-clockwise (Andrew's monotone chain)."""
-    ordered = sorted({(round(float(x), 6), round(float(y), 6)) for x, y in points})
-    if len(ordered) < 3:
-        return np.array(ordered)
-
-    def chain(sequence: list[tuple[float, float]]) -> list[tuple[float, float]]:
-        out: list[tuple[float, float]] = []
-        for p in sequence:
-            while len(out) > 1:
-                (ax, ay), (bx, by) = out[-2:]
-                if (bx - ax) * (p[1] - ay) - (by - ay) * (p[0] - ax) > 0:
-                    break
-                out.pop()
-            out.append(p)
-        return out[:-1]
-
-    return np.array(chain(ordered) + chain(ordered[::-1]))
 
 
 def draw_pairs(frame: Frame, pairs: Marks, witness: Marks) -> None:

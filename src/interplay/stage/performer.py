@@ -16,10 +16,10 @@ from typing import Any
 
 import numpy as np
 
-from interplay.control.rehearsal import keep_what_is_loaded
+from interplay.catalogue import registry, scenario
 from interplay.errors import InputError, InterplayError, number, pick, unknown_name, whole
 from interplay.models.loader import Character
-from interplay.scenarios import registry, scenario
+from interplay.rehearsal import keep_what_is_loaded
 from interplay.script.writer import edited
 from interplay.simulation import Simulation
 from interplay.stage import messages

@@ -13,11 +13,11 @@ from typing import Any
 
 from interplay.errors import InputError, InterplayError
 from interplay.stage.director import Director
-from interplay.stage.front import close_server, is_loopback, open_server, own_names
 from interplay.stage.link import Link, Message
 from interplay.stage.messages import Notice, Opening
 from interplay.stage.performer import Playbill, playbill
-from interplay.stage.view import furnish
+from interplay.view.cast import furnish
+from interplay.view.gate import close_server, is_loopback, open_server, own_names
 
 
 class StageError(InterplayError):

@@ -17,15 +17,14 @@ from typing import Any
 import mujoco
 import numpy as np
 
+from interplay.catalogue import built_in
 from interplay.constraints.collision import ActivePairs
 from interplay.constraints.collision_set import Pair
 from interplay.errors import InputError, InterplayError
-from interplay.io.graphics import camera_of
 from interplay.io.recording import Recording
 from interplay.io.replay import Replay
 from interplay.models.loader import Character
-from interplay.scenarios import built_in
-from interplay.scenarios.base import Scenario
+from interplay.scenario import Scenario
 from interplay.scene.kinematics import Kinematics
 from interplay.script.reader import parse
 from interplay.script.scenario import made_from
@@ -107,7 +106,7 @@ class RecordedAct:
             phases=tuple(dict.fromkeys(self._order)),
             interactive=(),
             controls=(),
-            camera=camera_of(run).model_dump(mode="json"),
+            camera=run.camera,
             recorded=True,
             duration=float(self._time[-1]),
         )

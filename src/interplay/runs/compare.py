@@ -14,9 +14,8 @@ from typing import Any
 import numpy as np
 from rich.table import Table
 
+from interplay.catalogue import scenario
 from interplay.io.recording import Recording
-from interplay.io.run import run
-from interplay.io.tables import markdown, pyplot, table
 from interplay.motion.controls import read_targets
 from interplay.objectives.balance import Balance
 from interplay.objectives.base import Objective
@@ -24,7 +23,8 @@ from interplay.objectives.com import Com
 from interplay.objectives.gaze import Gaze
 from interplay.objectives.joint import JointAngle
 from interplay.objectives.pose import Orientation, Point
-from interplay.scenarios import scenario
+from interplay.runs.run import run
+from interplay.runs.tables import markdown, pyplot, table
 from interplay.scene.kinematics import Kinematics
 from interplay.scene.scene import Scene
 from interplay.simulation import CONTROLLERS
@@ -55,7 +55,7 @@ def compare(
     Args:
         name: the scenario.
         out: the folder; each run is written into a folder of its controller's name below it.
-        parameters, targets, dt, seed: as of :func:`interplay.io.run.run`.
+        parameters, targets, dt, seed: as of :func:`interplay.runs.run.run`.
         seconds: simulate exactly so long; without it until the integrated run finishes.
         progress: called with the controller and its simulated seconds.
     """

@@ -9,9 +9,7 @@ import mujoco
 import numpy as np
 
 from interplay.errors import InterplayError
-from interplay.io.recording import Recording
-from interplay.scenarios import registry
-from interplay.scenarios.base import Camera
+from interplay.view.camera import Camera
 
 _HINT = "install libegl1, libgl1-mesa-dri and libgles2 (or libosmesa6); everything else works without"
 
@@ -65,11 +63,3 @@ def painter(model: mujoco.MjModel, width: int, height: int, shadows: bool = True
         yield artist
     finally:
         artist.close()
-
-
-def camera_of(recording: Recording) -> Camera:
-    """Return the camera that the recording's scenario declares; older recordings leave that to the scenario's code."""
-    if "camera" in recording.header:
-        return Camera(**recording.header["camera"])
-    known = registry().get(recording.header["scenario"])
-    return known(recording.header["parameters"]).view() if known else Camera()

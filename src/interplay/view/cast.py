@@ -1,4 +1,4 @@
-"""The scene in the browser: light, ground, first camera, and every body as instances of a few shared shapes."""
+"""The scene in the browser: light, ground, and every body as instances of a few shared shapes."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ import numpy as np
 import viser
 from viser._messages import SceneNodeUpdateMessage
 
-from interplay.errors import SceneError
-from interplay.io.meshes import geom_mesh, unit_mesh
+from interplay.maths.rotations import products
 from interplay.models.base import VISUAL_GROUP
-from interplay.stage.messages import Opening
+from interplay.view.meshes import geom_mesh, unit_mesh
 
 STRAINED = np.array([0.93, 0.16, 0.10])
 """Colour of a body whose joint is at its torque limit."""
@@ -21,8 +20,6 @@ FADED = 0.45
 """Opacity of bodies that are seen through."""
 
 _G = mujoco.mjtGeom
-_FOV = 0.7  # vertical field of view [rad]: a longer lens than MuJoCo's 45°, for which scenarios give their distances
-_FARTHER = np.tan(np.radians(45.0) / 2) / np.tan(_FOV / 2)
 _SHADES = 12  # steps of the torque colour: fewer of them, fewer messages
 
 
@@ -34,7 +31,7 @@ class Hit(NamedTuple):
     point: np.ndarray
 
 
-class Part(NamedTuple):
+class Instance(NamedTuple):
     """One instance: a geom, how far its centre is shifted along the geom's z, its scale."""
 
     geom: int
@@ -42,40 +39,32 @@ class Part(NamedTuple):
     scale: tuple[float, float, float]
 
 
-def compile_scene(opening: Opening) -> mujoco.MjModel:
-    """Compile the viewer's own copy of the scene."""
-    try:
-        return mujoco.MjModel.from_xml_string(opening.xml, opening.assets)
-    except ValueError as error:
-        raise SceneError(f"the scene of {opening.scenario!r} cannot be drawn: {error}") from None
-
-
 def seen(m: mujoco.MjModel) -> np.ndarray:
     """Return the geoms that are drawn: what models show, without the ground."""
     return np.flatnonzero((m.geom_group == VISUAL_GROUP) & (m.geom_type != int(_G.mjGEOM_PLANE)))
 
 
-def parts(m: mujoco.MjModel, geom: int) -> list[tuple[str, Part]]:
+def parts(m: mujoco.MjModel, geom: int) -> list[tuple[str, Instance]]:
     """Return the shared shapes a geom is made of, with their instances; a capsule is a cylinder with two balls."""
     kind, size = int(m.geom_type[geom]), [float(v) for v in m.geom_size[geom]]
     if kind == int(_G.mjGEOM_MESH):
-        return [(f"mesh{int(m.geom_dataid[geom])}", Part(geom, 0.0, (1.0, 1.0, 1.0)))]
+        return [(f"mesh{int(m.geom_dataid[geom])}", Instance(geom, 0.0, (1.0, 1.0, 1.0)))]
     if kind == int(_G.mjGEOM_BOX):
-        return [("box", Part(geom, 0.0, (size[0], size[1], size[2])))]
+        return [("box", Instance(geom, 0.0, (size[0], size[1], size[2])))]
     if kind == int(_G.mjGEOM_SPHERE):
-        return [("ball", Part(geom, 0.0, (size[0], size[0], size[0])))]
+        return [("ball", Instance(geom, 0.0, (size[0], size[0], size[0])))]
     if kind == int(_G.mjGEOM_ELLIPSOID):
-        return [("ball", Part(geom, 0.0, (size[0], size[1], size[2])))]
-    tube = ("tube", Part(geom, 0.0, (size[0], size[0], size[1])))
+        return [("ball", Instance(geom, 0.0, (size[0], size[1], size[2])))]
+    tube = ("tube", Instance(geom, 0.0, (size[0], size[0], size[1])))
     if kind == int(_G.mjGEOM_CAPSULE):
-        return [tube, *(("ball", Part(geom, side * size[1], (size[0], size[0], size[0]))) for side in (-1.0, 1.0))]
+        return [tube, *(("ball", Instance(geom, side * size[1], (size[0], size[0], size[0]))) for side in (-1.0, 1.0))]
     return [tube]
 
 
 class _Batch:
     """All instances of one shape; those that move, or those that stand still."""
 
-    def __init__(self, scene: viser.SceneApi, m: mujoco.MjModel, shape: str, instances: list[Part], moving: bool):
+    def __init__(self, scene: viser.SceneApi, m: mujoco.MjModel, shape: str, instances: list[Instance], moving: bool):
         self.parts = instances
         geoms = np.array([part.geom for part in instances])
         mesh = geom_mesh(m, int(geoms[0])) if shape.startswith("mesh") else unit_mesh(shape)
@@ -129,7 +118,7 @@ class _Company:
         """Return position and quaternion of each instance (n, 7)."""
         g, m = self._geoms, self._m
         at = d.geom_xpos[g] + self._shifts * d.geom_xmat[g][:, [2, 5, 8]]
-        return np.hstack([at, product(d.xquat[m.geom_bodyid[g]], m.geom_quat[g])])
+        return np.hstack([at, products(d.xquat[m.geom_bodyid[g]], m.geom_quat[g])])
 
     def place(self, d: mujoco.MjData) -> None:
         """Send the poses of batches in which something has moved, in steps of 2⁻¹³ (0.12 mm): what moves compresses well."""
@@ -150,7 +139,7 @@ class Cast:
         """Add the shapes of a model."""
         self.model = m = model
         self.data = mujoco.MjData(m)
-        shapes: dict[tuple[str, bool], list[Part]] = {}
+        shapes: dict[tuple[str, bool], list[Instance]] = {}
         for geom in seen(m):
             moving = bool(m.body_treeid[m.geom_bodyid[geom]] >= 0)
             for shape, part in parts(m, int(geom)):
@@ -212,13 +201,6 @@ class Cast:
             batch.handle.remove()
 
 
-def product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Return the quaternion products of two stacks (n, 4)."""
-    w, v = a[:, :1], a[:, 1:]
-    s, u = b[:, :1], b[:, 1:]
-    return np.concatenate([w * s - (v * u).sum(1, keepdims=True), w * u + s * v + np.cross(v, u)], axis=1)
-
-
 def furnish(server: viser.ViserServer, shadows: bool = True) -> None:
     """Light the stage, lay the ground and name the page; without shadows software can render it, too."""
     scene, gui = server.scene, server.gui
@@ -251,21 +233,3 @@ def lay_ground(scene: viser.SceneApi) -> None:
         plane_opacity=1.0,
         shadow_opacity=0.22,
     )
-
-
-class Shot(NamedTuple):
-    """A camera: where it is and what it looks at (3) [m], its vertical field of view [rad]."""
-
-    position: np.ndarray
-    look_at: np.ndarray
-    fov: float = _FOV
-
-
-def first_shot(camera: dict[str, Any], cast: Cast) -> Shot:
-    """Return the shot a scenario's camera asks for, the body it follows as it is now."""
-    azimuth, elevation = np.radians([float(camera["azimuth"]), float(camera["elevation"])])
-    forward = np.array([np.cos(elevation) * np.cos(azimuth), np.cos(elevation) * np.sin(azimuth), np.sin(elevation)])
-    look_at = np.array(camera["lookat"], float)
-    if camera.get("follow"):
-        look_at[:2] += cast.data.xpos[cast.model.body(camera["follow"]).id][:2]
-    return Shot(look_at - _FARTHER * float(camera["distance"]) * forward, look_at)

@@ -11,18 +11,18 @@ from typing import Any, NamedTuple
 import numpy as np
 from rich.table import Table
 
-from interplay.control.rehearsal import keep_what_is_loaded
+from interplay.catalogue import registry, scenario
 from interplay.control.state import Solution
 from interplay.errors import number, settings
-from interplay.io.bench_report import PAPER, write_report
 from interplay.io.recording import problem_size
 from interplay.io.report import table_size
-from interplay.io.run import finished, make_folder
 from interplay.objectives.base import FADE
 from interplay.qp.problem import QP, QPSolution, QPSolver
 from interplay.qp.solvers import DEFAULT, Piqp, make_solver
-from interplay.scenarios import registry, scenario
-from interplay.scenarios.base import Scenario, parts
+from interplay.rehearsal import keep_what_is_loaded
+from interplay.runs.bench_report import PAPER, write_report
+from interplay.runs.run import finished, make_folder
+from interplay.scenario import Scenario, parts
 from interplay.simulation import Simulation
 
 RING_SIZES = (1, 2, 3, 5, 8, 12, 16, 24)

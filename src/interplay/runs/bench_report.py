@@ -7,8 +7,8 @@ from typing import Any
 
 from rich.table import Table
 
-from interplay.io.tables import markdown, pyplot, table
 from interplay.qp.solvers import DEFAULT
+from interplay.runs.tables import markdown, pyplot, table
 
 _KEYS = (
     "subsystems",

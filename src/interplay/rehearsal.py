@@ -40,9 +40,9 @@ def keep_what_is_loaded() -> None:
 def _play() -> None:
     """Let two boxes before a door go through what can happen."""
     import interplay as ip
+    from interplay.maths.rotations import turned
     from interplay.motion.footsteps import Footprint, Swing
     from interplay.motion.preview import Track
-    from interplay.objectives.frame import turned
 
     Track(np.zeros((5, 2))).at(0.01)
     foot = Footprint("left", np.zeros(3), 0.0)

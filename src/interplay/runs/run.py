@@ -9,15 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from interplay.control.rehearsal import keep_what_is_loaded
+from interplay.catalogue import scenario
 from interplay.errors import InputError, InterplayError, number
 from interplay.io.recording import Recorder, Recording
 from interplay.io.report import make_report, write_report
 from interplay.models.loader import Character
 from interplay.motion.controls import read_targets
 from interplay.qp import solvers
-from interplay.scenarios import scenario
-from interplay.scenarios.base import Scenario
+from interplay.rehearsal import keep_what_is_loaded
+from interplay.scenario import Scenario
 from interplay.simulation import Simulation
 
 Progress = Callable[[float, float | None, str], None]

@@ -24,6 +24,7 @@ from interplay.objectives.reference import MinimumJerk
 from interplay.qp import solvers
 from interplay.scene.scene import GROUND, Scene
 from interplay.simulation import Simulation
+from interplay.view.camera import Camera
 
 Objectives = Callable[[Simulation], Sequence[Objective]]
 """Objectives that a phase makes when it is entered."""
@@ -33,19 +34,6 @@ class Parameters(pydantic.BaseModel):
     """Parameters of a scenario; each field has a default, bounds and a description with its unit."""
 
     model_config = pydantic.ConfigDict(extra="forbid", allow_inf_nan=False)
-
-
-class Camera(pydantic.BaseModel):
-    """Where a picture is taken from: point looked at [m], distance [m], azimuth and elevation [deg].
-
-    With the name of a body to ``follow``, x and y of the point are counted from that body.
-    """
-
-    lookat: tuple[float, float, float] = (0.0, 0.0, 0.9)
-    distance: float = 3.0
-    azimuth: float = 135.0
-    elevation: float = -12.0
-    follow: str | None = None
 
 
 class Scenario:

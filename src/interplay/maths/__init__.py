@@ -1,0 +1,1 @@
+"""Mathematics that every room uses: smooth steps, rotations, hulls."""

@@ -1,0 +1,90 @@
+"""Rotations as quaternions (w, x, y, z), matrices and vectors."""
+
+from __future__ import annotations
+
+import mujoco
+import numba
+import numpy as np
+
+
+@numba.njit(cache=True)
+def rotation_log(R, out):
+    """Write the rotation vector of a matrix."""
+    c = min(max((R[0, 0] + R[1, 1] + R[2, 2] - 1.0) / 2.0, -1.0), 1.0)
+    x, y, z = R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]
+    s = 0.5 * np.sqrt(x * x + y * y + z * z)
+    angle = np.arctan2(s, c)
+    if s > 1e-9:
+        k = 0.5 * angle / s
+        out[0], out[1], out[2] = k * x, k * y, k * z
+    elif c > 0:
+        out[0], out[1], out[2] = 0.5 * x, 0.5 * y, 0.5 * z
+    else:  # a half turn: the axis is the largest column of R + 1
+        best = 0
+        for i in range(3):
+            if R[i, i] > R[best, best]:
+                best = i
+        norm = np.sqrt(2.0 * (1.0 + R[best, best]))
+        for i in range(3):
+            out[i] = np.pi * (R[i, best] + (1.0 if i == best else 0.0)) / norm
+
+
+@numba.njit(cache=True)
+def rotation(quat):
+    """Return the matrix (3, 3) of a quaternion (w, x, y, z)."""
+    w, x, y, z = quat / np.sqrt(quat[0] ** 2 + quat[1] ** 2 + quat[2] ** 2 + quat[3] ** 2)
+    return np.array(
+        [
+            [1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - w * z), 2.0 * (x * z + w * y)],
+            [2.0 * (x * y + w * z), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - w * x)],
+            [2.0 * (x * z - w * y), 2.0 * (y * z + w * x), 1.0 - 2.0 * (x * x + y * y)],
+        ]
+    )
+
+
+@numba.njit(cache=True)
+def turn_from(quat, R):
+    """Return the rotation vector (3,), world axes, from the orientation of a quaternion to that of a matrix."""
+    out, Q, turn = np.empty(3), rotation(quat), np.zeros((3, 3))
+    for i in range(3):
+        for j in range(3):
+            for k in range(3):
+                turn[i, j] += R[i, k] * Q[j, k]
+    rotation_log(turn, out)
+    return out
+
+
+def quaternion_of(R: np.ndarray) -> np.ndarray:
+    """Return the quaternion (w, x, y, z) of a matrix."""
+    out = np.empty(4)
+    mujoco.mju_mat2Quat(out, np.ascontiguousarray(R).reshape(-1))
+    return out
+
+
+@numba.njit(cache=True)
+def turned(vector, quat):
+    """Return a quaternion turned by a rotation vector (world axes)."""
+    angle = np.sqrt(vector[0] ** 2 + vector[1] ** 2 + vector[2] ** 2)
+    scale = np.sin(0.5 * angle) / angle if angle > 1e-12 else 0.5
+    a, (x, y, z) = np.cos(0.5 * angle), (scale * vector[0], scale * vector[1], scale * vector[2])
+    b, u, v, w = quat[0], quat[1], quat[2], quat[3]
+    return np.array(
+        [
+            a * b - x * u - y * v - z * w,
+            a * u + b * x + y * w - z * v,
+            a * v + b * y + z * u - x * w,
+            a * w + b * z + x * v - y * u,
+        ]
+    )
+
+
+def products(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Return the quaternion products of two stacks (n, 4)."""
+    w, v = a[:, :1], a[:, 1:]
+    s, u = b[:, :1], b[:, 1:]
+    return np.concatenate([w * s - (v * u).sum(1, keepdims=True), w * u + s * v + np.cross(v, u)], axis=1)
+
+
+def about_z(angle: float) -> np.ndarray:
+    """Return the quaternion of a turn about the z axis [rad]."""
+    return np.array([np.cos(angle / 2), 0.0, 0.0, np.sin(angle / 2)])

@@ -1,0 +1,1 @@
+"""Running scenarios: one run, benchmarks, comparisons."""
