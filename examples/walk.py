@@ -13,13 +13,13 @@ for side in ("left", "right"):
     sim.contacts.add(f"ann/{side}_sole", ip.GROUND, friction=1.0)
 sim.objectives += [ip.Posture("ann", weight=0.05), ip.AngularMomentum("ann", weight=0.002)]
 gait = ip.Gait(stride=0.4, turn=0.12, arm_swing=0.35)
-sim.machine = ip.Machine([*ip.Walk("walk", "ann", 8, gait).phases(), ip.blocks.hold("rest", 0.5, balance=("ann",))])
+sim.behaviour = ip.Machine([*ip.Walk("walk", "ann", 8, gait).phases(), ip.blocks.hold("rest", 0.5, balance=("ann",))])
 
 out = Path("out/walk")
 scene.save(out / "scene.xml")
 recorder = Recorder(out / "recording", sim, {"scenario": "walk", "dt": sim.dt, "parameters": {}})
 sim.observers.append(recorder)
-while not sim.machine.done:
+while not sim.behaviour.done:
     sim.step()
 recorder.close()
 camera = Camera(lookat=(0, 0, 0.85), distance=2.8, azimuth=120, follow="ann/pelvis")

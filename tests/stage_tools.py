@@ -22,9 +22,11 @@ from interplay.view.cast import furnish
 def opening_of(name, parameters=None, recorded=False):
     chosen = scenario(name)(parameters or {})
     sim = chosen.simulation()
-    controls = tuple(ControlView(c.name, c.kind, c.value, c.low, c.high, c.unit, c.help) for c in sim.controls.values())
+    controls = tuple(
+        ControlView(c.name, c.kind, c.value, c.low, c.high, c.unit, c.help) for c in sim.live.controls.values()
+    )
     models = tuple(dict.fromkeys(n.split("/")[0] for n in body_names(sim.scene.model) if "/" in n))
-    phases = tuple(sim.machine.phases)
+    phases = tuple(sim.behaviour.phases)
     opening = Opening(
         name, {}, sim.dt, sim.scene.xml, {}, models, phases, (), controls, chosen.view().model_dump(), recorded, None
     )
@@ -56,8 +58,8 @@ def still(sim, models, **changes):
         pair_distance=np.zeros((0, 2)),
         objectives=(),
         relaxed=(),
-        controls={name: control.value for name, control in sim.controls.items()},
-        wanted={name: control.value for name, control in sim.controls.items()},
+        controls={name: control.value for name, control in sim.live.controls.items()},
+        wanted={name: control.value for name, control in sim.live.controls.items()},
         pull=None,
         pace=Pace(np.array([1.0]), 1.0),
         playing=True,

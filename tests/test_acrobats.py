@@ -20,16 +20,16 @@ def tower():
     """The finished tower, and the least distance [m] of each lifted foot from the block it leaves and the head it passes."""
     sim = scenario("acrobats")().simulation()
     m, near = sim.scene.model, {}
-    while not (sim.machine.phase and sim.machine.phase.interactive and sim.machine.elapsed(sim.time) > 1.0):
+    while not (sim.behaviour.phase and sim.behaviour.phase.interactive and sim.behaviour.elapsed(sim.time) > 1.0):
         assert not sim.step().fallback
-        assert not sim.machine.failure
-        climber, _, doing = sim.machine.phase.name.partition(": ")
+        assert not sim.behaviour.failure
+        climber, _, doing = sim.behaviour.phase.name.partition(": ")
         if doing.startswith("swing"):
             foot = sim.scene.geom(f"{climber}/{doing.split()[1]}_foot_hull")
             carrier = CAST[CAST.index(climber) - 1]
             for other in (f"block_{climber}/hull", f"{carrier}/head_hull"):
                 apart = mujoco.mj_geomDistance(m, sim.terms.data, foot, sim.scene.geom(other), 1.0, np.zeros(6))
-                near[sim.machine.phase.name, other] = min(apart, near.get((sim.machine.phase.name, other), 1.0))
+                near[sim.behaviour.phase.name, other] = min(apart, near.get((sim.behaviour.phase.name, other), 1.0))
     return sim, near
 
 
@@ -65,8 +65,8 @@ def test_the_ones_below_answer_to_the_top_one(tower):
     sim, _ = tower
     before = {name: sim.com(name)[0] for name in CAST}
     share = pressed(sim, "bottom")
-    control = sim.controls["com"]
-    sim.set_control("com", control.value + [0, 0.15, 0])
+    control = sim.live.controls["com"]
+    sim.live.set("com", control.value + [0, 0.15, 0])
     for _ in range(300):
         assert not sim.step().fallback
     after = {name: sim.com(name)[0] for name in CAST}

@@ -126,7 +126,7 @@ def test_the_box_is_handed_over(tmp_path):
 def test_a_damped_slider_rolls_to_rest_where_its_momentum_is_spent():
     push, seconds, damping = 300.0, 0.1, 200.0
     sim = ip.Simulation(ip.Scene().add(ip.Slider(0.3, 20.0, damping=damping), "crate"), 0.005)
-    sim.push("crate/block", [push, 0, 0], seconds)
+    sim.live.push("crate/block", [push, 0, 0], seconds)
     sim.run(1.5)
     assert abs(float(sim.state.qvel[0])) < 1e-3
     assert float(sim.state.qpos[0]) == pytest.approx(push * seconds / damping, rel=0.01)  # ∫ m v̇ = ∫ f − d ∫ v

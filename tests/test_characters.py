@@ -120,7 +120,7 @@ def test_point_feet_balance_by_momentum():
     for sole in soles:
         assert sim.contacts.add(sole, ip.GROUND).kind == "point"
     sim.objectives += [ip.Posture("a", weight=0.1), ip.LineBalance("a", *soles), ip.Com("a", axes="yz")]
-    sim.push("a", (25.0, 0, 0), 0.1)
+    sim.live.push("a", (25.0, 0, 0), 0.1)
     size = sim.controller.size()
     sim.step()
     assert sim.controller.size()["vars"] == scene.model.nv + 6

@@ -128,7 +128,7 @@ def test_fade_is_smooth_and_ends_without_force():
         sim.contacts.add(f"bob/{side}_sole", ip.GROUND)
     sim.contacts.add("a/bottom", ip.GROUND)
     left = ip.conditions.com_over("bob", "bob/left_sole")
-    sim.machine = ip.Machine(
+    sim.behaviour = ip.Machine(
         [
             ip.blocks.shift_com("shift", "bob", "bob/left_sole"),
             ip.blocks.remove_contact("lift", "bob/right_sole", balance=("bob",)),
@@ -137,7 +137,7 @@ def test_fade_is_smooth_and_ends_without_force():
     )
     sim.objectives += [ip.Posture("bob")]
     last = []
-    while sim.machine.phase is None or sim.machine.phase.name != "end":
+    while sim.behaviour.phase is None or sim.behaviour.phase.name != "end":
         sim.step()
         assert sim.time < 10
         if len(sim.contacts) == 3:

@@ -70,7 +70,7 @@ def test_solution_is_what_mujoco_moves():
     m.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONTACT | mujoco.mjtDisableBit.mjDSBL_LIMIT
     for _ in range(40):
         if rng.random() < 0.3:
-            sim.push("ann/chest", rng.normal(0, 40, 3), 0.1)
+            sim.live.push("ann/chest", rng.normal(0, 40, 3), 0.1)
         sim.step()
         state, solution = seen[-1][:2]
         d.qpos[:], d.qvel[:] = state.qpos, state.qvel
@@ -123,7 +123,7 @@ def test_a_minimum_force_fades_with_its_contact():
     sim.objectives += [ip.Posture("bob")]
     sim.step()
     assert sim.force("bob/right_sole")[2] >= 50.0 - 1e-6
-    sim.machine = ip.Machine(
+    sim.behaviour = ip.Machine(
         [
             ip.blocks.shift_com("shift", "bob", "bob/left_sole"),
             ip.blocks.remove_contact("lift", "bob/right_sole", balance=("bob",)),
@@ -149,11 +149,11 @@ def test_solving_another_state_is_physics_too(name):
 
     sim = scenario(name)().simulation()
     m, rng, seen = sim.scene.model, np.random.default_rng(0), set()
-    while not (sim.machine.phase and sim.machine.phase.interactive) and sim.time < 40:
+    while not (sim.behaviour.phase and sim.behaviour.phase.interactive) and sim.time < 40:
         sim.step()
-        if sim.machine.phase.name in seen:
+        if sim.behaviour.phase.name in seen:
             continue
-        seen.add(sim.machine.phase.name)
+        seen.add(sim.behaviour.phase.name)
         before = sim.controller.solve(sim.state)
         q = sim.state.qpos.copy()
         mujoco.mj_integratePos(m, q, rng.normal(0, 0.01, m.nv), 1.0)
@@ -201,7 +201,7 @@ def test_mass_can_change_while_running():
     scene = ip.Scene().add(ip.Barbell(), "bar", pos=(0, 0, 1))
     sim = ip.Simulation(scene)
     before, _ = sim.com("bar")
-    sim.set_mass("bar/left_weight", 9.0)
+    sim.live.set_mass("bar/left_weight", 9.0)
     after, _ = sim.com("bar")
     total = 4.0 + 9.0 + 3.0
     assert_allclose(after[1] - before[1], (9.0 - 3.0) * 0.9 / total, atol=1e-6)
@@ -213,7 +213,7 @@ def test_mass_can_change_while_running():
 def test_a_push_is_newtons():
     scene = ip.Scene().add(ip.Box(mass=2.0), "box", pos=(0, 0, 1))
     sim = ip.Simulation(scene)
-    sim.push("box", (4.0, 0, 19.62), seconds=0.1)
+    sim.live.push("box", (4.0, 0, 19.62), seconds=0.1)
     solution = sim.step()
     assert_allclose(solution.qacc[:3], [2.0, 0, 0], atol=1e-6)
     sim.run(0.2)

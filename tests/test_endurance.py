@@ -22,7 +22,7 @@ def resident_bytes():
 @pytest.mark.slow
 def test_a_million_steps_of_stand():
     sim = scenario("stand")().simulation()
-    while sim.machine is None or sim.machine.phase is None or not sim.machine.phase.interactive:
+    while sim.behaviour is None or sim.behaviour.phase is None or not sim.behaviour.phase.interactive:
         sim.step()
     sim.run(10.0)
     home, memory, drift = sim.com("alice")[0], 0, 0.0
@@ -83,14 +83,14 @@ JUMPS = {"rad": 0.5, "kg": 5.0}
 def test_two_hundred_jumps_of_the_targets(name):
     """Every half second a live control jumps at random: nobody falls, nothing gives way."""
     sim = scenario(name)().simulation()
-    while sim.machine.phase is None or not sim.machine.phase.interactive:
+    while sim.behaviour.phase is None or not sim.behaviour.phase.interactive:
         sim.step()
-        assert not sim.machine.failure
+        assert not sim.behaviour.failure
     rng, gave = np.random.default_rng(7), {}
     cast = [n for n in sim.scene.names if sim.scene.kind(n) == "character"]
     nominal = {n: sim.com(n)[0][2] for n in cast}
     for _ in range(200):
-        control = list(sim.controls.values())[rng.integers(len(sim.controls))]
+        control = list(sim.live.controls.values())[rng.integers(len(sim.live.controls))]
         value = control.value.copy()
         if control.kind == "scalar":
             value += rng.uniform(-1, 1, 1) * JUMPS.get(control.unit, 0.5)
@@ -100,7 +100,7 @@ def test_two_hundred_jumps_of_the_targets(name):
         if control.kind == "pose":
             turn = rng.normal(size=3)
             value[3:] = turned(0.5 * rng.uniform() * turn / np.linalg.norm(turn), value[3:])
-        sim.set_control(control.name, value)
+        sim.live.set(control.name, value)
         for _ in range(round(0.5 / sim.dt)):
             for conflict in sim.step().conflicts:
                 gave[conflict.kind, conflict.name] = gave.get((conflict.kind, conflict.name), 0) + 1

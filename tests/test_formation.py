@@ -55,12 +55,12 @@ def test_carriers_walk_a_bend():
         ]
 
     stand, rest = (ip.Phase(name, over_the_feet, seconds=1.5) for name in ("stand", "rest"))
-    sim.machine = ip.Machine([stand, *walk.phases(), rest])
+    sim.behaviour = ip.Machine([stand, *walk.phases(), rest])
     given = 0
-    while not sim.machine.done:
+    while not sim.behaviour.done:
         given += len(sim.step().conflicts)
         table = pose(sim, "table") if sim.time < 1.5 else table
-        assert not sim.machine.failure
+        assert not sim.behaviour.failure
     assert given == 0
     angle, pivot = (steps - 1) * turn, np.mean(list(begun.values()), axis=0)
     c, s = np.cos(angle), np.sin(angle)

@@ -7,8 +7,8 @@ from numpy.testing import assert_allclose
 import interplay as ip
 from interplay.catalogue import scenario
 from interplay.io.export import export
-from interplay.motion.controls import read_targets, targets_text
 from interplay.motion.pushes import CHARACTER, MOST_FORCE, MOST_IMPULSE, STIFFNESS, THING
+from interplay.motion.targets import read_targets, targets_text
 from interplay.runs.run import run
 
 
@@ -36,7 +36,7 @@ def test_impulses_are_bounded(mass, most):
     sim.impulse("box", (0, 0, 0), (0, 1e300, 0))
     sim.run(0.2)
     assert_allclose(momentum(sim), (0, most, 0), atol=1e-9)
-    assert_allclose(sim.inputs[0].value[3:], (0, most, 0))
+    assert_allclose(sim.live.inputs[0].value[3:], (0, most, 0))
 
 
 def test_the_spring_pulls_by_its_law():
@@ -44,13 +44,15 @@ def test_the_spring_pulls_by_its_law():
     sim = floating(mass=30.0)
     p = sim.terms.xpos[sim.scene.body("box")].copy()
     for stretch in (0.01, 0.1, 0.3, 10.0):
-        sim.pull("box", (0, 0, 0), p + [0, stretch, 0])
-        point, force = sim.held.force(sim.terms, sim.dt)
+        sim.live.pull("box", (0, 0, 0), p + [0, stretch, 0])
+        point, force = sim.live.held.force(sim.terms, sim.dt)
         assert_allclose(point, p)
         assert_allclose(force, (0, min(STIFFNESS * stretch, MOST_FORCE), 0), atol=1e-9)
-    sim.pull("box", (0, 0, 0), p + [0.1, 0, 0])
+    sim.live.pull("box", (0, 0, 0), p + [0.1, 0, 0])
     sim._state = sim.state.with_(qvel=np.array([0.0, 0.2, 0, 0, 0, 0]))
-    assert_allclose(sim.held.force(sim.terms, sim.dt)[1], (100.0, -2 * np.sqrt(STIFFNESS * 30.0) * 0.2, 0), atol=1e-6)
+    assert_allclose(
+        sim.live.held.force(sim.terms, sim.dt)[1], (100.0, -2 * np.sqrt(STIFFNESS * 30.0) * 0.2, 0), atol=1e-6
+    )
 
 
 @pytest.mark.parametrize("dt", [0.005, 1 / 30])
@@ -58,14 +60,14 @@ def test_the_spring_pulls_by_its_law():
 def test_what_is_pulled_arrives_without_swinging(dt, mass):
     sim = floating(dt, mass=mass)
     goal = sim.terms.xpos[sim.scene.body("box")] + [0.2, 0.1, 0.0]
-    sim.pull("box", (0, 0, 0), goal)
+    sim.live.pull("box", (0, 0, 0), goal)
     way = []
     for _ in range(round(3.0 / dt)):
         sim.step()
         way.append(sim.terms.xpos[sim.scene.body("box")] - goal)
     assert np.linalg.norm(way[-1]) < 1e-4
     assert max(w[0] for w in way) < 0.01
-    sim.let_go()
+    sim.live.let_go()
     before = momentum(sim)
     sim.run(0.1)
     assert_allclose(momentum(sim), before, atol=1e-12)
@@ -75,7 +77,7 @@ def test_a_point_that_cannot_move_is_pulled_in_vain():
     sim = ip.Simulation(ip.Scene().add(ip.Door(), "door"))
     hinge = sim.scene.joint("door/hinge")
     body = int(sim.scene.model.jnt_bodyid[hinge])
-    sim.pull(sim.scene.model.body(body).name, sim.scene.model.jnt_pos[hinge], (1.0, 2.0, 3.0))
+    sim.live.pull(sim.scene.model.body(body).name, sim.scene.model.jnt_pos[hinge], (1.0, 2.0, 3.0))
     sim.run(0.2)
     assert_allclose(sim.state.qpos, sim.scene.qpos, atol=1e-6)
 
@@ -83,20 +85,20 @@ def test_a_point_that_cannot_move_is_pulled_in_vain():
 def test_a_character_gives_way_as_by_springs_and_comes_back():
     """Her centre of mass is drawn by k x = f/m; no step has to give anything up; let go, she comes back."""
     sim = scenario("stand")().simulation()
-    sim.machine = ip.Machine([sim.machine.phases["follow"]])
+    sim.behaviour = ip.Machine([sim.behaviour.phases["follow"]])
     sim.run(1.5)
-    home, (com, _) = sim.controls["com"].value, sim.com("alice")
+    home, (com, _) = sim.live.controls["com"].value, sim.com("alice")
     assert_allclose(com, home, atol=0.005)
     chest = sim.terms.xpos[sim.scene.body("alice/chest")].copy()
-    sim.pull("alice/chest", (0, 0, 0), chest + [0.0, 0.8, 0.0])
+    sim.live.pull("alice/chest", (0, 0, 0), chest + [0.0, 0.8, 0.0])
     gave_up = sum(sim.step().fallback for _ in range(500))
-    force = sim.held.force(sim.terms, sim.dt)[1]
+    force = sim.live.held.force(sim.terms, sim.dt)[1]
     mass = sim.terms.body_mass.sum()
     assert_allclose(np.linalg.norm(force), CHARACTER.pull * 9.81 * mass, rtol=0.05)
-    stiffness = sim.machine.objectives[0].stiffness
+    stiffness = sim.behaviour.objectives[0].stiffness
     assert_allclose(sim.com("alice")[0][1] - home[1], force[1] / mass / stiffness, rtol=0.15)
     assert gave_up == 0
-    sim.let_go()
+    sim.live.let_go()
     sim.run(3.0)
     assert_allclose(sim.com("alice")[0], home, atol=0.005)
 
@@ -114,12 +116,12 @@ def test_nobody_falls_however_they_are_pulled_and_pushed(name):
         way = rng.normal(size=3)
         before = sim.terms.xpos[sim.scene.body(body)].copy()
         if k % 3:
-            sim.pull(body, (0, 0, 0), before + 0.6 * way / np.linalg.norm(way))
+            sim.live.pull(body, (0, 0, 0), before + 0.6 * way / np.linalg.norm(way))
         else:
             sim.impulse(body, (0, 0, 0), 1e3 * way)
         sim.run(0.6)
         moved.append(np.linalg.norm(sim.terms.xpos[sim.scene.body(body)] - before))
-        sim.let_go()
+        sim.live.let_go()
         sim.run(0.4)
     for n, height in zip(cast, heights, strict=True):
         assert abs(sim.com(n)[0][2] - height) < 0.15 * height
@@ -165,25 +167,25 @@ def test_places_are_those_of_the_feature():
 
 def test_adjusted_gains_hold_now_and_in_later_phases():
     sim = scenario("stand")().simulation()
-    sim.adjust("Com alice xyz", weight=7.0, stiffness=16.0)  # no phase has made it yet
-    sim.adjust("Comm", weight=1.0)
-    assert sim.unused_adjustments() == ["Com alice xyz", "Comm"]
+    sim.live.adjust("Com alice xyz", weight=7.0, stiffness=16.0)  # no phase has made it yet
+    sim.live.adjust("Comm", weight=1.0)
+    assert sim.live.adjustments.unused() == ["Com alice xyz", "Comm"]
     sim.run(0.1)
-    assert sim.unused_adjustments() == ["Comm"]
-    first = sim.machine.objectives[0]
+    assert sim.live.adjustments.unused() == ["Comm"]
+    first = sim.behaviour.objectives[0]
     assert (first.weight, first.stiffness, first.damping) == (7.0, 16.0, 8.0)
-    sim.adjust("Com alice xyz", damping=3.0)
+    sim.live.adjust("Com alice xyz", damping=3.0)
     assert (first.weight, first.stiffness, first.damping) == (7.0, 16.0, 3.0)
     before = sim.checkpoint()
-    sim.adjust("Posture alice", weight=0.7)
-    while sim.machine.phase.name != "sway left":
+    sim.live.adjust("Posture alice", weight=0.7)
+    while sim.behaviour.phase.name != "sway left":
         sim.step()
-    second = sim.machine.objectives[-1]
+    second = sim.behaviour.objectives[-1]
     assert second is not first
     assert (second.weight, second.stiffness, second.damping) == (7.0, 16.0, 3.0)
     sim.restore(before)
     assert sim.objectives[0].weight == 0.3  # as it was declared
-    assert sim.machine.objectives[0].weight == 7.0
+    assert sim.behaviour.objectives[0].weight == 7.0
     twin = scenario("stand")().simulation()
     twin.restore(before)
     assert twin.machine.objectives[0].damping == 3.0
@@ -191,30 +193,30 @@ def test_adjusted_gains_hold_now_and_in_later_phases():
 
 def test_adjusting_in_one_phase_only():
     sim = scenario("stand")().simulation()
-    sim.adjust("Com alice xyz", weight=7.0, phase="sway left")
-    sim.adjust("Com alice xyz", stiffness=9.0)
+    sim.live.adjust("Com alice xyz", weight=7.0, phase="sway left")
+    sim.live.adjust("Com alice xyz", stiffness=9.0)
     weights = {}
-    while sim.machine.phase is None or sim.machine.phase.name != "sway right":
+    while sim.behaviour.phase is None or sim.behaviour.phase.name != "sway right":
         if weights.keys() == {"settle"}:
-            assert sim.unused_adjustments() == ["Com alice xyz | sway left"]
+            assert sim.live.adjustments.unused() == ["Com alice xyz | sway left"]
         sim.step()
-        last = sim.machine.objectives[-1]
-        weights[sim.machine.phase.name] = (last.weight, last.stiffness)
+        last = sim.behaviour.objectives[-1]
+        weights[sim.behaviour.phase.name] = (last.weight, last.stiffness)
     assert weights == {"settle": (100.0, 9.0), "sway left": (7.0, 9.0), "sway right": (100.0, 9.0)}
-    assert sim.unused_adjustments() == []
-    assert sim.inputs[0].control == "adjust Com alice xyz | sway left"
+    assert sim.live.adjustments.unused() == []
+    assert sim.live.inputs[0].control == "adjust Com alice xyz | sway left"
     twin = scenario("stand")().simulation()
-    twin.apply(sim.inputs[0])
+    twin.apply(sim.live.inputs[0])
     assert twin.adjustments == {("Com alice xyz", "sway left"): (7.0, None, None)}
     with pytest.raises(ip.InputError, match="sway left"):
-        sim.adjust("Com alice xyz", weight=7.0, phase="sway lft")
+        sim.live.adjust("Com alice xyz", weight=7.0, phase="sway lft")
 
 
 def test_both_of_the_same_label_are_adjusted_and_own_dampings_stay():
     sim = floating()
     sim.objectives = [ip.Point("box"), ip.Point("box"), ip.AngularMomentum("box", damping=5.0)]
-    sim.adjust("Point box", stiffness=100.0)
-    sim.adjust("AngularMomentum box", stiffness=4.0)
+    sim.live.adjust("Point box", stiffness=100.0)
+    sim.live.adjust("AngularMomentum box", stiffness=4.0)
     assert [o.damping for o in sim.objectives] == [20.0, 20.0, 5.0]
 
 
@@ -223,16 +225,16 @@ def live(sim, steps):
     chest = sim.terms.xpos[sim.scene.body("alice/chest")].copy()
     for k in range(steps):
         if k == 20:
-            sim.pull("alice/chest", (0.01, 0.0, 0.1), chest + [0.0, 0.15, 0.1])
-            sim.adjust("Com alice xyz", weight=55.5)
+            sim.live.pull("alice/chest", (0.01, 0.0, 0.1), chest + [0.0, 0.15, 0.1])
+            sim.live.adjust("Com alice xyz", weight=55.5)
         if 30 <= k < 60:
-            sim.pull("alice/chest", (0.01, 0.0, 0.1), chest + [0.002 * (k - 30), 0.15, 0.1])
+            sim.live.pull("alice/chest", (0.01, 0.0, 0.1), chest + [0.002 * (k - 30), 0.15, 0.1])
         if k == 80:
-            sim.let_go()
+            sim.live.let_go()
             sim.impulse("alice/head", (0.0, 0.0, 0.1), (4.0, -3.0, 1 / 3))
         if k == 90:
-            sim.adjust("Posture alice", stiffness=1 / 7 * 100)
-            sim.set_control("com", sim.controls["com"].value + [0.02, 0.01, -1 / 30])
+            sim.live.adjust("Posture alice", stiffness=1 / 7 * 100)
+            sim.live.set("com", sim.live.controls["com"].value + [0.02, 0.01, -1 / 30])
         sim.step()
 
 
@@ -260,7 +262,7 @@ def test_a_checkpoint_holds_the_hand():
     whole, parts = sims
     for sim in sims:
         sim.run(0.2)
-        sim.pull("alice/chest", (0, 0, 0), (0.1, 0.1, 1.3))
+        sim.live.pull("alice/chest", (0, 0, 0), (0.1, 0.1, 1.3))
         sim.impulse("alice/pelvis", (0, 0, 0), (2.0, 0, 0))
         sim.run(0.05)
     fresh = scenario("stand")().simulation()

@@ -27,7 +27,7 @@ def test_alone_both_controllers_are_one():
     """A character that touches nobody has the same program; its torques lead to the accelerations it planned."""
     one, other = standing("integrated"), standing("independent")
     for sim in (one, other):
-        sim.push("alice/chest", (15, 10, 0), 0.1)
+        sim.live.push("alice/chest", (15, 10, 0), 0.1)
     for _ in range(40):
         a, b = one.step(), other.step()
         assert not b.fallback
@@ -66,7 +66,7 @@ def test_the_box_is_squeezed_but_not_lifted():
     sim = scenario("box")().simulation(0.02, controller="independent")
     while sim.time < 4.0:
         sim.step()
-    assert sim.machine.phase.name == "take the weight"
+    assert sim.behaviour.phase.name == "take the weight"
     assert sim.force("alice/left_palm")[2] > 30.0
     assert_allclose(sim.force("box/bottom")[2], 4.0 * 9.81, rtol=0.02)
 
@@ -107,7 +107,7 @@ def block(**options):
 def test_a_block_slides_as_coulomb_says():
     """Pushed at its base, beyond friction it accelerates by F/m − μ'g, does not rise, and stops where friction stops it."""
     sim, mu = block(friction=0.5), 0.5 / np.sqrt(2.0)
-    sim.push("box", (30.0, 0, 0), 0.2, at=(0, 0, 0))
+    sim.live.push("box", (30.0, 0, 0), 0.2, at=(0, 0, 0))
     solutions = [sim.step() for _ in range(40)]
     assert_allclose([s.qacc[0] for s in solutions], 30.0 / 5.0 - mu * 9.81, rtol=1e-3)
     assert_allclose(sim.state.qpos[2], 0.05, atol=1e-5)
@@ -120,17 +120,17 @@ def test_a_block_slides_as_coulomb_says():
 
 def test_a_block_holds_within_friction_and_opens_without_pulling():
     sim = block(friction=0.5)
-    sim.push("box", (10.0, 0, 0), 0.1, at=(0, 0, 0))
+    sim.live.push("box", (10.0, 0, 0), 0.1, at=(0, 0, 0))
     sim.run(0.1)
     assert_allclose(sim.state.qpos[:3], [0, 0, 0.05], atol=1e-6)
-    sim.push("box", (0, 0, 60.0), 0.1)
+    sim.live.push("box", (0, 0, 60.0), 0.1)
     for _ in range(20):
         solution = sim.step()
         assert_allclose(solution.wrenches, 0.0, atol=1e-4)
     assert_allclose(solution.qacc[2], 60.0 / 5.0 - 9.81, rtol=1e-4)
     sim.run(0.6)  # it falls back, and stands again
     assert_allclose(sim.state.qpos[2], 0.05, atol=1e-4)
-    assert_allclose(sim.solution.wrenches[0, 2], 5.0 * 9.81, rtol=1e-3)
+    assert_allclose(sim.outcome.wrenches[0, 2], 5.0 * 9.81, rtol=1e-3)
 
 
 def test_compare_judges_both_by_the_same_references(tmp_path):

@@ -10,7 +10,7 @@ import interplay as ip
 from interplay.catalogue import scenario
 from interplay.errors import settings
 from interplay.io.export import export
-from interplay.motion.controls import read_targets
+from interplay.motion.targets import read_targets
 from interplay.runs.run import run
 
 NAN, INF = math.nan, math.inf
@@ -121,16 +121,16 @@ case("release", lambda: sim().contacts.release("bob/left_sole", fade=NAN), "fade
 case("avoid-name", lambda: sim().collisions.add("bob", "boxx"), "box")
 case("avoid-order", lambda: sim().collisions.add("bob", "box", influence=0.1, security=0.2), "security")
 case("avoid-nan", lambda: sim().collisions.add("bob", "box", influence=NAN), "influence")
-case("push-body", lambda: sim().push("bob/hed", (1, 0, 0), 1), "head")
-case("push-force", lambda: sim().push("bob/head", (NAN, 0, 0), 1), "force")
-case("push-time", lambda: sim().push("bob/head", (1, 0, 0), -1), "seconds")
+case("push-body", lambda: sim().live.push("bob/hed", (1, 0, 0), 1), "head")
+case("push-force", lambda: sim().live.push("bob/head", (NAN, 0, 0), 1), "force")
+case("push-time", lambda: sim().live.push("bob/head", (1, 0, 0), -1), "seconds")
 case(
     "push-fixed", lambda: ip.Simulation(scene().add(ip.Wall(), "w", pos=(9, 0))).push("w", (1, 0, 0), 1), "cannot move"
 )
-case("pull-body", lambda: sim().pull("bob/hed", (0, 0, 0), (1, 0, 1)), "head")
-case("pull-fixed", lambda: sim().pull("ground", (0, 0, 0), (1, 0, 1)), "ground")
-case("pull-nan", lambda: sim().pull("bob/head", (0, 0, 0), (1, 0, NAN)), "goal")
-case("pull-local", lambda: sim().pull("bob/head", (0, 0), (1, 0, 1)), "local")
+case("pull-body", lambda: sim().live.pull("bob/hed", (0, 0, 0), (1, 0, 1)), "head")
+case("pull-fixed", lambda: sim().live.pull("ground", (0, 0, 0), (1, 0, 1)), "ground")
+case("pull-nan", lambda: sim().live.pull("bob/head", (0, 0, 0), (1, 0, NAN)), "goal")
+case("pull-local", lambda: sim().live.pull("bob/head", (0, 0), (1, 0, 1)), "local")
 case("impulse-nan", lambda: sim().impulse("bob/head", (0, 0, 0), (NAN, 0, 0)), "impulse")
 case("adjust-label", lambda: with_objective(lambda: ip.Com("bob")).adjust("Com bib xyz", weight=1), "Com bob xyz")
 for key in ("weight", "stiffness", "damping"):

@@ -24,16 +24,16 @@ def walker(dt=0.005):
 def steps(request):
     sim = walker()
     log = []
-    sim.machine = ip.Machine(
+    sim.behaviour = ip.Machine(
         [
             *ip.Walk("walk", "ann", 3, ip.Gait(style=request.param)).phases(),
             ip.blocks.hold("rest", 0.5, balance=("ann",)),
         ]
     )
-    sim.observers.append(lambda state, solution, _: log.append((state, solution, sim.machine.phase.name)))
-    while not sim.machine.done:
+    sim.observers.append(lambda state, solution, _: log.append((state, solution, sim.behaviour.phase.name)))
+    while not sim.behaviour.done:
         sim.step()
-        assert sim.machine.failure is None
+        assert sim.behaviour.failure is None
     return sim, log
 
 
@@ -65,7 +65,7 @@ def test_waypoints_arch_the_path():
     palm = "ann/right_palm"
     start = ip.blocks.surface_pose(sim, palm)[:3]
     via, goal = start + [0.15, -0.15, 0.2], start + [0.3, 0.0, 0.25]
-    sim.machine = ip.Machine(
+    sim.behaviour = ip.Machine(
         [
             ip.blocks.reach("reach", palm, goal, via=via, seconds=1.5, balance=("ann",)),
             ip.Phase("end", interactive=True, timeout=None),
@@ -82,7 +82,7 @@ def test_waypoints_arch_the_path():
 def test_phases_own_their_objectives_and_time_out():
     sim = walker()
     mine = ip.Com("ann")
-    sim.machine = ip.Machine(
+    sim.behaviour = ip.Machine(
         [ip.Phase("one", [mine], seconds=0.1), ip.Phase("two", until=lambda sim: False, timeout=0.6)]
     )
     sim.step()
@@ -90,14 +90,14 @@ def test_phases_own_their_objectives_and_time_out():
     with pytest.raises(ip.InterplayError, match="two"):
         sim.run(2.0)
     assert mine not in sim.controller.demands().objectives
-    assert sim.machine.visited == ["one", "two"]
+    assert sim.behaviour.visited == ["one", "two"]
 
 
 def test_an_objective_shared_by_phases_keeps_its_weight_and_short_phases_do_not_jump():
     sim = walker()
     shared, other = ip.Com("ann"), ip.Com("ann", axes="z", weight=1.0)
     phases = {"a": ([shared], 0.5), "b": ([shared, other], 0.1), "c": ([shared], 1.0)}
-    sim.machine = ip.Machine([ip.Phase(name, objectives, seconds=t) for name, (objectives, t) in phases.items()])
+    sim.behaviour = ip.Machine([ip.Phase(name, objectives, seconds=t) for name, (objectives, t) in phases.items()])
     levels, others = [], []
     for _ in range(300):
         sim.step()
@@ -112,7 +112,7 @@ def test_an_objective_shared_by_phases_keeps_its_weight_and_short_phases_do_not_
 def test_a_contact_that_cannot_be_made_leaves_everything_as_it_was():
     sim = walker()
     sim.objectives += [ip.Com("ann")]
-    sim.machine = ip.Machine(
+    sim.behaviour = ip.Machine(
         [
             ip.Phase("wait", seconds=0.1, release=["ann/left_sole"]),
             ip.Phase("grab", make=[("ann/left_palm", ip.GROUND)]),
@@ -126,12 +126,12 @@ def test_a_contact_that_cannot_be_made_leaves_everything_as_it_was():
 
 def test_machine_follows_next():
     sim = walker()
-    sim.machine = ip.Machine(
+    sim.behaviour = ip.Machine(
         [ip.Phase("a", seconds=0.02, next="c"), ip.Phase("b", seconds=0.02), ip.Phase("c", seconds=0.02)]
     )
     sim.run(0.2)
-    assert sim.machine.visited == ["a", "c"]
-    assert sim.machine.done
+    assert sim.behaviour.visited == ["a", "c"]
+    assert sim.behaviour.done
 
 
 def test_cooperation_emerges_from_a_shared_objective():
@@ -165,7 +165,7 @@ def test_cooperation_emerges_from_a_shared_objective():
         fallbacks += sim.step().fallback
     assert fallbacks == 0
     assert sim.terms.xpos[scene.body("table")][2] - start[2] > 0.1
-    weights = [sim.solution.site_wrenches[k][2] for k, c in enumerate(sim.contacts) if "grip" in c.first.name]
+    weights = [sim.outcome.site_wrenches[k][2] for k, c in enumerate(sim.contacts) if "grip" in c.first.name]
     assert sum(weights) == pytest.approx(-14.0 * 9.81, rel=0.05) or sum(weights) == pytest.approx(14.0 * 9.81, rel=0.05)
 
 

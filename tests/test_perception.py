@@ -26,7 +26,7 @@ def thrown_at(delay: float | None = None) -> ip.Simulation:
     sim.collisions.add("ball", "alice", influence=0.4, security=0.02)
     if delay is not None:
         sim.perceive("alice", delay=delay)
-    sim.push("ball", (-30, 0, 0), 0.05)
+    sim.live.push("ball", (-30, 0, 0), 0.05)
     return sim
 
 

@@ -62,17 +62,17 @@ def test_resuming_with_targets_and_masses(tmp_path):
 
     def fresh():
         from interplay.catalogue import scenario
-        from interplay.motion.controls import read_targets
+        from interplay.motion.targets import read_targets
 
         sim = scenario("stand")().simulation(seed=7)
-        sim.machine = ip.Machine([sim.machine.phases["follow"]])
-        sim.targets = read_targets(targets, sim)
+        sim.behaviour = ip.Machine([sim.behaviour.phases["follow"]])
+        sim.live.targets = read_targets(targets, sim)
         return sim
 
     whole, first = fresh(), fresh()
     for sim in (whole, first):
         sim.run(1.0)
-        sim.set_mass("alice/left_hand", 2.0)
+        sim.live.set_mass("alice/left_hand", 2.0)
         sim.rng.normal()
     checkpoint = first.checkpoint()
     second = fresh()
@@ -157,7 +157,7 @@ def test_changed_masses_are_in_the_record(tmp_path):
     recorder = Recorder(tmp_path / "recording", sim, {"scenario": "bar", "dt": 0.005, "parameters": {}})
     sim.observers.append(recorder)
     sim.run(1.3)
-    sim.set_mass("bar/left_weight", 8.0)
+    sim.live.set_mass("bar/left_weight", 8.0)
     sim.run(0.4)
     recorder.close()
     export(tmp_path, tmp_path / "run.npz")

@@ -43,7 +43,7 @@ def test_controls_answer_to_a_targets_file(name, tmp_path):
     """Random jumps of every live control, from a file: finite, upright, and the feature follows it home."""
     sim = registry()[name]().simulation()
     rng = np.random.default_rng(1)
-    control = next(iter(sim.controls.values()))
+    control = next(iter(sim.live.controls.values()))
     home = control.value.copy()
     lines = []
     for time in np.arange(0.5, 8.0, 0.75):
@@ -55,15 +55,15 @@ def test_controls_answer_to_a_targets_file(name, tmp_path):
         lines.append(f"{time},{control.name}," + ",".join(f"{v:.6f}" for v in value))
     lines.append(f"8.0,{control.name}," + ",".join(f"{v:.6f}" for v in home))
     (tmp_path / "targets.csv").write_text("\n".join(lines))
-    from interplay.motion.controls import read_targets
+    from interplay.motion.targets import read_targets
 
-    while not sim.machine.phase or not sim.machine.phase.interactive:
+    while not sim.behaviour.phase or not sim.behaviour.phase.interactive:
         sim.step()
-        assert not sim.machine.failure
+        assert not sim.behaviour.failure
     begin = sim.time
     cast = [name for name in sim.scene.names if sim.scene.kind(name) == "character"]
     heights = [sim.com(name)[0][2] for name in cast]
-    sim.targets = [t._replace(time=t.time + begin) for t in read_targets(tmp_path / "targets.csv", sim)]
+    sim.live.targets = [t._replace(time=t.time + begin) for t in read_targets(tmp_path / "targets.csv", sim)]
     fallbacks = 0
     while sim.time < begin + 12.0:
         fallbacks += sim.step().fallback
@@ -72,7 +72,7 @@ def test_controls_answer_to_a_targets_file(name, tmp_path):
         assert abs(sim.com(name)[0][2] - height) < 0.3 * height
     if control.unit == "kg":
         assert sim.scene.model.body(f"bar/{control.name}").mass[0] == pytest.approx(home[0], abs=1e-6)
-    followed = sim.machine.entries[-1].objectives[0]
+    followed = sim.behaviour.entries[-1].objectives[0]
     assert np.linalg.norm(followed.error(sim.terms, sim.time)[:3]) < 0.05
     assert fallbacks == 0
 
@@ -127,7 +127,7 @@ def test_a_ring_is_closed_from_three(n, hands):
     start = [sim.com(f"c{k}")[0] for k in range(n)]
     for _ in range(600):
         assert not sim.step().fallback
-    shared = sim.machine.objectives[0]
+    shared = sim.behaviour.objectives[0]
     assert np.linalg.norm(shared.error(sim.terms, sim.time)) < 0.01
     moved = [np.linalg.norm(sim.com(f"c{k}")[0] - start[k]) for k in range(n)]
     assert min(moved) > 0.02

@@ -83,10 +83,10 @@ def test_a_file_is_a_scenario(write):
     facing = sim.terms.xmat[sim.scene.body("alice/pelvis")].reshape(3, 3)[:, 0]
     assert np.allclose(facing, [0, 1, 0], atol=1e-9)
     palm = sim.terms.site_xpos[sim.scene.site("alice/right_palm")]
-    assert np.allclose(sim.controls["hand"].value, palm + [0, 0, 0.05])
+    assert np.allclose(sim.live.controls["hand"].value, palm + [0, 0, 0.05])
     sim.run(0.3)
-    assert sim.machine is not None
-    assert sim.machine.visited == ["wait", "follow"]
+    assert sim.behaviour is not None
+    assert sim.behaviour.visited == ["wait", "follow"]
     with pytest.raises(ip.InputError, match="less than or equal to 2"):
         found({"height": 3})
 
@@ -121,8 +121,8 @@ def test_every_kind_of_objective_can_be_said(write):
     assert problems(path) == []
     sim = scenario(path)().simulation()
     sim.run(0.05)
-    assert sim.machine is not None
-    assert "her head" in [o.label for o in sim.machine.objectives]
+    assert sim.behaviour is not None
+    assert "her head" in [o.label for o in sim.behaviour.objectives]
 
 
 def test_every_model_can_be_placed(write):
@@ -173,7 +173,7 @@ def test_a_mass_slider_and_a_late_character(write):
     )
     text = text.replace("contacts:", "  bar: {barbell: {}, at: [2, 0, 1]}\ncontacts:")
     sim = scenario(write(text))().simulation()
-    sim.set_control("load", 5)
+    sim.live.set("load", 5)
     sim.run(0.5)
     assert sim.scene.model.body("bar/left_weight").mass[0] > 3.1
 
@@ -418,9 +418,9 @@ def test_two_people_carry_a_table_through_a_doorway():
     sim = chosen.simulation(0.02)
     while not finished(sim, chosen):
         sim.step()
-        assert sim.machine is not None
-        assert sim.machine.failure is None
-        assert not sim.solution.conflicts  # type: ignore[union-attr]
+        assert sim.behaviour is not None
+        assert sim.behaviour.failure is None
+        assert not sim.outcome.conflicts  # type: ignore[union-attr]
     place = sim.terms.xpos[sim.scene.body("table")]
     assert np.allclose(place, [0, 3.9, 0.72], atol=0.02)
 

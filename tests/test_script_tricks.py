@@ -94,4 +94,4 @@ def test_a_message_is_one_plain_line(tmp_path):
 def test_a_weight_on_a_slider_stays_a_weight():
     sim = scenario("stand")().simulation()
     with pytest.raises(InputError, match="lower bound"):
-        sim.weigh("alice/chest", ip.Control("w", "scalar", [1.0], [1e-9], [5.0], unit="kg"))
+        sim.live.weigh("alice/chest", ip.Control("w", "scalar", [1.0], [1e-9], [5.0], unit="kg"))

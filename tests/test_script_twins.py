@@ -17,8 +17,8 @@ def test_the_file_moves_as_its_twin(name, dt):
     while not finished(sims[0], twins[0]) and sims[0].time < twins[0].timeout:
         for sim in sims:
             sim.step()
-            assert sim.machine is not None
-            assert sim.machine.failure is None
+            assert sim.behaviour is not None
+            assert sim.behaviour.failure is None
         apart = max(apart, float(np.abs(sims[0].state.qpos - sims[1].state.qpos).max()))
     assert finished(sims[1], twins[1])
     assert sims[0].machine.visited == sims[1].machine.visited  # type: ignore[union-attr]

@@ -31,11 +31,11 @@ for side in ("left", "right"):
 sim.contacts.add("box/bottom", ip.GROUND)
 sim.collisions.add("ann", "box")
 sim.objectives += [ip.Posture("ann", weight=0.2), ip.AngularMomentum("ann"), ip.Orientation("ann/chest", weight=5)]
-sim.machine = ip.Machine(ip.Walk("walk", "ann", 1, ip.Gait(stride=0.2)).phases())
-while not sim.machine.done:
+sim.behaviour = ip.Machine(ip.Walk("walk", "ann", 1, ip.Gait(stride=0.2)).phases())
+while not sim.behaviour.done:
     sim.step()
-    assert not sim.machine.failure
-sim.push("ann/chest", (120, 0, 0), 0.2)
+    assert not sim.behaviour.failure
+sim.live.push("ann/chest", (120, 0, 0), 0.2)
 changes = 0
 for _ in range(100):
     changes += sim.step().proof.iterations
@@ -135,10 +135,10 @@ def _walk(foresee):
     for side in ("left", "right"):
         sim.contacts.add(f"ann/{side}_sole", ip.GROUND, friction=1.0)
     sim.objectives += [ip.Posture("ann", weight=0.2), ip.AngularMomentum("ann"), ip.Orientation("ann/chest", weight=5)]
-    sim.machine = ip.Machine(ip.Walk("walk", "ann", 2, ip.Gait(stride=0.2)).phases())
+    sim.behaviour = ip.Machine(ip.Walk("walk", "ann", 2, ip.Gait(stride=0.2)).phases())
     late, made = 0, []
     layouts = sim.controller.solver._layouts  # type: ignore[attr-defined]
-    while not sim.machine.done:
+    while not sim.behaviour.done:
         contacts, known = sim.contacts.items, set(layouts)
         sim.step()
         changed = {c.first.name for c in contacts} != {c.first.name for c in sim.contacts.items}

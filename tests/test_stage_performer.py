@@ -17,7 +17,7 @@ from numpy.testing import assert_allclose
 import interplay as ip
 from interplay.catalogue import scenario
 from interplay.io.recording import Recording
-from interplay.motion.controls import read_targets
+from interplay.motion.targets import read_targets
 from interplay.runs.run import run
 from interplay.stage.link import Link
 from interplay.stage.live import LiveAct
@@ -90,7 +90,7 @@ class House:
 def following(dt=0.01):
     """Return a stage with a standing character that follows the user from the start."""
     house = House("stand", dt=dt)
-    house.sim.machine = ip.Machine([house.sim.machine.phases["follow"]])
+    house.sim.behaviour = ip.Machine([house.sim.behaviour.phases["follow"]])
     house.performer.act = LiveAct("stand", house.performer.act.scenario, house.sim)
     return house
 
@@ -133,7 +133,7 @@ def test_frames_hold_what_the_simulation_is():
     assert_allclose(f.contact_normal[grip], np.linalg.norm(f.contact_force[grip]))
     # All outer forces but the hand's: what changes the momentum of everything, less its weight.
     mass = sim.terms.body_mass.sum()
-    acceleration = sim.solution.qacc
+    acceleration = sim.outcome.qacc
     rate = sum(sim.terms.momentum(t)[1][:3] @ acceleration[sim.terms.tree_dofs(t)] for t in range(4))
     felt = f.contact_force[f.grounded].sum(axis=0) + f.pull.force - [0, 0, 9.81 * mass]
     assert_allclose(felt, rate, atol=0.05 * 9.81 * mass)
@@ -191,7 +191,7 @@ def test_a_backlog_is_dropped():
 
 def test_going_on_from_the_past_is_the_same_motion_again():
     house = following().do(Play()).wait(0.4)
-    home = house.sim.controls["com"].value
+    home = house.sim.live.controls["com"].value
     house.do(SetControl("com", tuple(home + [0.02, 0.03, -0.1]))).wait(0.3)
     house.do(Pull("alice/chest", (0, 0, 0), (0.1, 0.2, 1.3))).wait(0.5)
     house.do(Adjust("Posture alice", weight=0.5)).wait(0.3)
@@ -273,7 +273,7 @@ def test_reset_begins_again_with_the_gains_as_they_are():
 
 def test_masses_come_back_with_the_past():
     house = House("funambulist", dt=0.02).do(Play()).wait(0.3)
-    name = next(iter(house.sim.controls))
+    name = next(iter(house.sim.live.controls))
     before = house.sim.scene.model.body(f"bar/{name}").mass[0]
     house.do(SetControl(name, (before + 3.0,))).wait(0.9)
     assert house.sim.scene.model.body(f"bar/{name}").mass[0] > before + 0.5

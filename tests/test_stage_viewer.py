@@ -14,13 +14,14 @@ from websockets.datastructures import Headers
 from websockets.exceptions import InvalidStatus
 
 from interplay.errors import InputError
+from interplay.maths.hull import convex_hull
 from interplay.maths.rotations import products
 from interplay.stage.audience import Audience
 from interplay.stage.director import Director, compile_scene
 from interplay.stage.following import Following
 from interplay.stage.hands import STRONGEST, box_edges, dragged
 from interplay.stage.messages import LetGo, Loop, ObjectiveView, Open, Pull, PullView, Push, Seek, SetControl
-from interplay.stage.overlays import corners, hull, support_polygons
+from interplay.stage.overlays import corners, support_polygons
 from interplay.stage.panel import within
 from interplay.stage.play import play
 from interplay.stage.plots import History
@@ -196,8 +197,8 @@ def test_corners_and_support_polygon(box):
 def test_hull():
     rng = np.random.default_rng(3)
     points = np.vstack([rng.uniform(-1, 1, (40, 2)), [[-2, -2], [2, -2], [2, 2], [-2, 2]]])
-    assert {tuple(p) for p in hull(points)} == {(-2, -2), (2, -2), (2, 2), (-2, 2)}
-    assert len(hull(points[:1])) == 1
+    assert {tuple(p) for p in convex_hull(points)} == {(-2, -2), (2, -2), (2, 2), (-2, 2)}
+    assert len(convex_hull(points[:1])) == 1
 
 
 def test_overlays_show_and_hide(stage, server):
@@ -392,7 +393,7 @@ def test_a_handle_comes_back_clamped(stage, server):
     assert isinstance(sent, SetControl)
     assert sent.value[0] == pytest.approx(float(handle.view.high[0]))
     np.testing.assert_allclose(handle._gizmo.position[0], handle.view.high[0], atol=1e-6)
-    first = sim.controls[name].value
+    first = sim.live.controls[name].value
     turns(director, lambda: np.allclose(handle._gizmo.position, first[:3]))  # the performer has not taken it
     drag("update")
     wanted = first + [0.1, 0, 0, 0, 0, 0, 0]

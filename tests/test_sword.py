@@ -33,12 +33,12 @@ def observe(dt: float, avoid: bool) -> Run:
     hers = {m.geom(f"alice/{part}_hull").id: security for part, security in SECURITY.items()}
     soles = [m.site(f"{name}/{side}_sole").id for name in ("alice", "bob") for side in ("left", "right")]
     home, feet = sim.terms.site_xpos[soles].copy(), 0.0
-    while not (sim.machine.phase and sim.machine.phase.interactive):
+    while not (sim.behaviour.phase and sim.behaviour.phase.interactive):
         fallbacks += sim.step().fallback
-        assert not sim.machine.failure
+        assert not sim.behaviour.failure
         d.qpos[:] = sim.state.qpos
         mujoco.mj_kinematics(m, d)
-        phase = sim.machine.phase.name
+        phase = sim.behaviour.phase.name
         for part, security in hers.items():
             apart = min(mujoco.mj_geomDistance(m, d, b, part, 1.0, fromto) for b in blade)
             distance[phase] = min(distance.get(phase, 1.0), apart)
@@ -75,7 +75,7 @@ def test_nothing_but_the_sword_is_scripted():
     """Phases move the sword alone; the dodger has a posture, her balance and what keeps the blade away."""
     sim = scenario("sword")().simulation()
     m, sword = sim.scene.model, sim.scene.trees("sword")[0]
-    for phase in sim.machine.phases.values():
+    for phase in sim.behaviour.phases.values():
         made = phase.objectives(sim) if callable(phase.objectives) else phase.objectives
         for objective in made:
             objective.attach(sim.scene)
@@ -104,11 +104,11 @@ def test_it_is_counted_as_in_table_1(finished):
 def test_the_live_sword_stays_before_the_swordsman():
     """Targets that jump out of all bounds, about the room and to any orientation: nobody falls, nothing is relaxed."""
     sim = scenario("sword")({"speed": 3.0}).simulation()
-    while not sim.machine.phase or not sim.machine.phase.interactive:
+    while not sim.behaviour.phase or not sim.behaviour.phase.interactive:
         sim.step()
     rng, heights = np.random.default_rng(4), {name: sim.com(name)[0][2] for name in ("bob", "alice")}
     for _ in range(12):
-        sim.set_control("sword", np.concatenate([rng.uniform(-1, 3, 3), rng.normal(size=4)]))
+        sim.live.set("sword", np.concatenate([rng.uniform(-1, 3, 3), rng.normal(size=4)]))
         for _ in range(50):
             assert not sim.step().fallback
         for name, height in heights.items():

@@ -22,17 +22,17 @@ def walker(scene=None, dt=0.005):
 
 def go(sim, walk):
     """Walk to the end; return drift of contacts [m], torque over limit, what gave way, seconds from first lift to last landing."""
-    sim.machine = ip.Machine([*walk.phases(), ip.blocks.hold("rest", 0.5, balance=("ann",))])
+    sim.behaviour = ip.Machine([*walk.phases(), ip.blocks.hold("rest", 0.5, balance=("ann",))])
     limit = sim.controller.limits.torque
     powered, drift, load, given = np.isfinite(limit), 0.0, 0.0, 0
     begun, landed = np.inf, 0.0
-    while not sim.machine.done:
+    while not sim.behaviour.done:
         solution = sim.step()
-        assert not sim.machine.failure
+        assert not sim.behaviour.failure
         given += solution.fallback
         drift = max(drift, np.abs(solution.drift[:, :3]).max())
         load = max(load, (np.abs(solution.tau[powered]) / limit[powered]).max())
-        phase, entered = sim.machine.phase.name, sim.machine.entries[-1].time
+        phase, entered = sim.behaviour.phase.name, sim.behaviour.entries[-1].time
         begun = min(begun, entered) if "lift" in phase else begun
         landed = entered if "land" in phase else landed
     return drift, load, given, landed - begun
@@ -108,12 +108,12 @@ def test_a_walk_resumes_where_it_was():
     runs = []
     for stop in (None, 1.1):
         sim = walker()
-        sim.machine = ip.Machine(ip.Walk("walk", "ann", 3, ip.Gait()).phases())
+        sim.behaviour = ip.Machine(ip.Walk("walk", "ann", 3, ip.Gait()).phases())
         while sim.time < 2.2:
             if stop is not None and sim.time >= stop:
                 saved, stop = sim.checkpoint(), None
                 sim = walker()
-                sim.machine = ip.Machine(ip.Walk("walk", "ann", 3, ip.Gait()).phases())
+                sim.behaviour = ip.Machine(ip.Walk("walk", "ann", 3, ip.Gait()).phases())
                 sim.restore(saved)
             sim.step()
         runs.append(sim.state.qpos)
@@ -200,11 +200,11 @@ def test_carriers_step_together_or_in_turns(offset):
     sim = scenario("king")({"offset": offset, "steps": 2}).simulation()
     start = sim.terms.xpos[sim.scene.body("litter")].copy()
     lifted = []
-    while sim.machine.phase is None or sim.machine.phase.name != "lower":
+    while sim.behaviour.phase is None or sim.behaviour.phase.name != "lower":
         assert not sim.step().fallback
-        assert not sim.machine.failure
-        if sim.machine.phase.name not in lifted:
-            lifted.append(sim.machine.phase.name)
+        assert not sim.behaviour.failure
+        if sim.behaviour.phase.name not in lifted:
+            lifted.append(sim.behaviour.phase.name)
     assert sim.terms.xpos[sim.scene.body("litter")][0] - start[0] == pytest.approx(0.3, abs=0.05)
     together = any("front lift" in name and "rear lift" in name for name in lifted)
     assert together == (offset == 0.0)
@@ -215,7 +215,7 @@ def test_nothing_jumps_on_the_beam_in_the_last_step():
     sim = scenario("funambulist")({"steps": 6}).simulation(seed=0)
     limit = sim.controller.limits.torque
     powered, last, jump = np.isfinite(limit), None, 0.0
-    while sim.machine.phase is None or not sim.machine.phase.interactive:
+    while sim.behaviour.phase is None or not sim.behaviour.phase.interactive:
         tau = sim.step().tau
         if last is not None:
             jump = max(jump, float((np.abs(tau - last)[powered] / limit[powered]).max()))

@@ -1,7 +1,10 @@
 """Interplay: physics-based animation of characters that touch, carry, push, climb on, dodge and help each other."""
 
 import interplay.headless  # noqa: F401 - must come before MuJoCo
-from interplay.control.state import State, load_state
+from interplay.control.controller import Controller, Demands
+from interplay.control.dump import load_dump
+from interplay.control.plan import Plan
+from interplay.control.state import State
 from interplay.errors import ContactError, InputError, InterplayError, SceneError, SolverError, StateError
 from interplay.models.base import Model
 from interplay.models.environment import Beam, Platform, Stairs, Wall
@@ -10,9 +13,11 @@ from interplay.models.loader import Character
 from interplay.models.mechanisms import Door, Lever, Slider, Valve
 from interplay.models.objects import Ball, Barbell, Box, Litter, Sword, Table
 from interplay.motion import blocks, conditions
-from interplay.motion.controls import Control, Target
+from interplay.motion.behaviour import Behaviour, Together
+from interplay.motion.controls import Control
 from interplay.motion.footsteps import Gait
 from interplay.motion.machine import Entry, Machine, Phase
+from interplay.motion.targets import Target
 from interplay.motion.walk import Walk, Walker
 from interplay.objectives.balance import Balance
 from interplay.objectives.base import Feature, Objective
@@ -33,6 +38,7 @@ from interplay.objectives.reference import Constant, MinimumJerk, Part, Referenc
 from interplay.objectives.relative import RelativePose
 from interplay.scene.scene import GROUND, Scene
 from interplay.simulation import Simulation
+from interplay.worlds.world import Outcome, World
 
 __version__ = "0.4.0"
 
@@ -43,6 +49,7 @@ __all__ = [
     "Ball",
     "Barbell",
     "Beam",
+    "Behaviour",
     "Box",
     "Character",
     "Com",
@@ -51,7 +58,9 @@ __all__ = [
     "ContactError",
     "ContactForce",
     "Control",
+    "Controller",
     "Custom",
+    "Demands",
     "Door",
     "Entry",
     "Feature",
@@ -71,8 +80,10 @@ __all__ = [
     "Model",
     "Objective",
     "Orientation",
+    "Outcome",
     "Part",
     "Phase",
+    "Plan",
     "Platform",
     "Point",
     "Pose",
@@ -93,12 +104,14 @@ __all__ = [
     "Table",
     "Target",
     "TimeFunction",
+    "Together",
     "Valve",
     "Walk",
     "Walker",
     "Wall",
+    "World",
     "blocks",
     "conditions",
-    "load_state",
+    "load_dump",
     "pose_value",
 ]

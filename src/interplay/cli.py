@@ -60,7 +60,7 @@ def list_scenarios() -> None:
             table.add_column(column, style="dim" if column == "meaning" else None)
         for key, field in found.Parameters.model_fields.items():
             table.add_row(f"  {key}", str(field.default), escape(field.description or ""))
-        for control in found().simulation().controls.values():
+        for control in found().simulation().live.controls.values():
             table.add_row(f"  [cyan]{control.name}[/cyan]", "live", f"{control.help} ({control.kind}, {control.unit})")
         console.print(table)
         console.print()
@@ -79,7 +79,12 @@ def run(
     set_: Settings = None,
     character: Body = None,
     targets: Targets = None,
-    world: Annotated[str, typer.Option(help="World that moves the scene: direct.")] = "direct",
+    world: Annotated[
+        str | None,
+        typer.Option(
+            help="What becomes of plans: they happen as they are (direct), or what their torques lead to (rigid)."
+        ),
+    ] = None,
     controller: Annotated[
         str, typer.Option(help="One program over all (integrated), or one per character, in sequence (independent).")
     ] = "integrated",

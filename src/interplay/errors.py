@@ -34,16 +34,20 @@ class ContactError(InterplayError):
     """A contact cannot be made: surfaces are apart, do not overlap, face the wrong way or move too fast."""
 
 
-class StateError(InterplayError):
-    """A state is not finite or does not fit the scene; ``dump`` is the file with which it can be replayed."""
+class StepError(InterplayError):
+    """A step cannot be made; ``dump`` is the file with which it can be replayed."""
 
     def __init__(self, message: str, dump: str | None = None):
-        """Keep the path of the dumped state beside the message."""
-        super().__init__(message + (f"; the state was written to {dump}" if dump else ""))
+        """Keep the path of the dumped step beside the message."""
+        super().__init__(message + (f"; the step was written to {dump}" if dump else ""))
         self.dump = dump
 
 
-class SolverError(InterplayError):
+class StateError(StepError):
+    """A state is not finite or does not fit the scene."""
+
+
+class SolverError(StepError):
     """No solver found a usable solution, not even with every relaxable row relaxed."""
 
 

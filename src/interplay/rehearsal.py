@@ -51,7 +51,7 @@ def _play() -> None:
 
     scene = ip.Scene().add(ip.Door(), "door").add(ip.Box(), "a", pos=(-1.0, 0)).add(ip.Box(), "b", pos=(-1.305, 0.1))
     sim = ip.Simulation(scene)
-    sim.set_mass("a", 2.0)
+    sim.live.set_mass("a", 2.0)
     sim.contacts.add("a/bottom", ip.GROUND)
     sim.collisions.add("a", "b")
     sim.collisions.add("b", "ground")

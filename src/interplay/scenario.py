@@ -113,13 +113,14 @@ class Scenario:
         dt: float | None = None,
         solver: str = solvers.DEFAULT,
         seed: int = 0,
-        world: str = "direct",
+        world: str | None = None,
         controller: str = "integrated",
     ) -> Simulation:
         """Return a simulation ready to step."""
         step = dt if dt is not None else self.dt
         sim = Simulation(self.build(), step, solver=solver, seed=seed, world=world, controller=controller)
         self.start(sim)
+        sim.live.inputs.clear()  # what the scenario itself does to begin with is not input
         return sim
 
 

@@ -1,43 +1,55 @@
-"""A simulation joins scene, controller and world, and steps them."""
+"""A simulation joins scene, behaviour, controller and world, and steps them."""
 
 from __future__ import annotations
 
 import time as clock
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
-from typing import Any
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
 
+import mujoco
 import numpy as np
 
 from interplay.constraints.collision import ActivePairs
 from interplay.constraints.collision_set import CollisionSet
-from interplay.constraints.contact import Contact
 from interplay.constraints.contact_set import ContactSet
+from interplay.control.controller import NOBODY, Controller, Demands
+from interplay.control.dump import write_dump
 from interplay.control.independent import IndependentController
-from interplay.control.integrated import Demands, IntegratedController
-from interplay.control.state import Conflict, Memory, Solution, State
-from interplay.errors import InputError, InterplayError, number, pick, unknown_name, vector, whole
-from interplay.motion.controls import OF_PHASE, Control, Target, adjusted, hand
-from interplay.motion.machine import Entry, Machine
-from interplay.motion.masses import Masses
-from interplay.motion.pushes import PUSH_SECONDS, Pull, Push, bounded, strength, within_reach
-from interplay.objectives.base import AS_DECLARED, Gains, Objective
+from interplay.control.integrated import IntegratedController
+from interplay.control.perception import late_steps
+from interplay.control.plan import Conflict
+from interplay.control.state import State, Touching, check_state
+from interplay.errors import InputError, InterplayError, StepError, number, pick, vector, whole
+from interplay.motion.behaviour import Behaviour
+from interplay.motion.live import LiveInput
+from interplay.objectives.base import Objective
 from interplay.qp import solvers
+from interplay.rehearsal import rehearse
 from interplay.scene.kinematics import Kinematics
 from interplay.scene.scene import Scene
 from interplay.worlds.direct import DirectWorld
+from interplay.worlds.rigid import RigidWorld
+from interplay.worlds.world import Outcome, World
 
-WORLDS = {"direct": DirectWorld}
+if TYPE_CHECKING:
+    from interplay.motion.machine import Entry
 
-CONTROLLERS = {"integrated": IntegratedController, "independent": IndependentController}
+WORLDS: dict[str, Callable[[Scene, float], World]] = {"direct": DirectWorld, "rigid": RigidWorld}
+"""The plan is what happens, or what its torques lead to under exact contact."""
+
+CONTROLLERS: dict[str, Callable[[Scene, float, str], Controller]] = {
+    "integrated": IntegratedController,
+    "independent": IndependentController,
+}
 """One program over all, or one program per character, in sequence."""
 
-Observer = Callable[[State, Solution, float], None]
-"""Called after each step with the state it was solved in, its solution and the step's wall-clock seconds."""
+Observer = Callable[[State, Outcome, float], None]
+"""Called after each step with the state it began in, its outcome and the step's wall-clock seconds."""
 
 
 class Simulation:
-    """``sim = ip.Simulation(scene)``; add contacts and objectives (or a machine of phases), then ``run``."""
+    """``sim = ip.Simulation(scene)``; add contacts and objectives (or a behaviour), then ``run``."""
 
     def __init__(
         self,
@@ -45,49 +57,48 @@ class Simulation:
         dt: float = 0.005,
         *,
         solver: str = solvers.DEFAULT,
-        world: str = "direct",
+        world: str | None = None,
         seed: int = 0,
         controller: str = "integrated",
     ):
         """Take the scene, the control step [s], the QP solver, the world, the seed of the random generator and the controller.
 
-        ``controller="independent"`` solves one program per character instead of one over all, to compare with.
+        ``controller="independent"`` solves one program per character instead of one over all, to compare with. The world is the
+        controller's natural one unless named: ``direct`` for the integrated controller, ``rigid`` for independent programs.
         """
         if not isinstance(scene, Scene):
             raise InputError(f"Simulation: expected a scene, got {scene!r}")
+        rehearse()
         self.scene = scene = scene.snapshot()
         self.controller = pick("controller", controller, CONTROLLERS)(scene, dt, solver)
-        self.controller.demands = self._demands
         self.dt = self.controller.dt
+        world = self.controller.natural_world if world is None else world
         self.world = pick("world", world, WORLDS)(scene, self.dt)
+        if world == "direct" and self.controller.natural_world != "direct":
+            raise InputError(
+                f"world: the plans of the {controller} controller are no motion: expected 'rigid', got 'direct'"
+            )
         self.rng = np.random.default_rng(whole("seed", seed, 0))
         self._state = self.controller.initial_state()
         self.contacts = ContactSet(scene, lambda: self.terms, lambda: self.time)
+        self.collisions = CollisionSet(scene)
+        """Pairs of shapes that avoid each other."""
+        self._late = NOBODY
         self._objectives: list[Objective] = []
-        self.machine: Machine | None = None
-        self.controls: dict[str, Control] = {}
-        self.targets: list[Target] = []
+        self.behaviour: Behaviour | None = None
+        """What is wanted now: a machine of phases, for example."""
+        self.live = LiveInput(self)
+        """Controls, pushes, pulls, gains, masses."""
         self.observers: list[Observer] = []
         self.steps = 0
-        self.solution: Solution | None = None
-        self.masses = Masses(scene, self.controller.refresh)
-        self.inputs: list[Target] = []
-        """Live input since the last block of a recording, in the form of a targets file."""
-        self._pushes: list[Push] = []
-        self.held: Pull | None = None
-        """The body that the user's hand holds."""
-        self.adjustments: dict[tuple[str, str | None], Gains] = {}
-        """Gains that objectives were given instead of their own, by label and phase (None: in all)."""
-        self._labels: set[tuple[str, str | None]] = set()
-        self._foreseen: Entry | None = None
-        self._forces: dict[str, np.ndarray] | None = {}
-        self._touching: tuple[Contact, ...] = ()
+        self.outcome: Outcome | None = None
+        """Of the last step."""
 
-    # -- what is simulated ---------------------------------------------------------------------------------------------
+    # -- what is asked -------------------------------------------------------------------------------------------------
 
     @property
     def objectives(self) -> list[Objective]:
-        """Objectives that hold throughout; phases add their own."""
+        """Objectives that hold throughout; a behaviour adds its own."""
         return self._objectives
 
     @objectives.setter
@@ -95,29 +106,8 @@ class Simulation:
         for objective in value:
             if not isinstance(objective, Objective):
                 raise InputError(f"objectives: expected objectives such as ip.Com('alice'), got {objective!r}")
-        self.take_up(value)
+        self.live.adjustments.take_up(value)
         self._objectives = list(value)
-
-    def take_up(self, objectives: Sequence[Objective], phase: str | None = None) -> None:
-        """Bind objectives that come into force (in a phase), and give them the gains that their labels were adjusted to."""
-        for objective in objectives:
-            objective.attach(self.scene)
-            label, gains = objective.label, AS_DECLARED
-            self._labels.add((label, phase))
-            if self.adjustments:
-                gains = self.adjustments.get((label, None), AS_DECLARED)
-                gains = self.adjustments.get((label, phase), gains).over(gains)
-            objective.adjust(gains)
-
-    def _take_up_all(self) -> None:
-        self.take_up(self._objectives)
-        for entry in self.machine.entries if self.machine else ():
-            self.take_up(entry.objectives, entry.phase)
-
-    @property
-    def collisions(self) -> CollisionSet:
-        """Pairs of shapes that avoid each other."""
-        return self.controller.collisions
 
     def perceive(self, model: str, delay: float) -> None:
         """Let a character perceive the others late by ``delay`` [s] (to the nearest step); 0, as at first: at once.
@@ -127,147 +117,47 @@ class Simulation:
         Who else shares an objective keeps his part as it is; whom she avoids does not answer for her. Contacts, dynamics and
         the distances that are recorded are those of the present. A thing she holds is one of the others.
         """
-        self.controller.perception.set(model, delay)
+        self._late = {**self._late, model: late_steps(self.scene, model, delay, self.dt)}
 
-    def add_control(self, control: Control) -> Control:
-        """Declare a live control."""
-        if control.name in self.controls:
-            raise InputError(f"the control {control.name!r} exists already")
-        self.controls[control.name] = control
-        return control
-
-    def set_control(self, name: str, value: Any) -> None:
-        """Move a live control toward a value, from now on."""
-        control = pick("control", name, self.controls)
-        control.set(value, self.time)
-        self._note(name, control.value)
-
-    def adjust(
-        self,
-        label: str,
-        *,
-        weight: float | None = None,
-        stiffness: float | None = None,
-        damping: float | None = None,
-        phase: str | None = None,
-    ) -> None:
-        """Give the objectives of a label other gains, now and whenever a phase makes them again; None leaves a gain as it is.
-
-        ``label`` is that of ``Objective.label``: ``Com alice xy``; with a ``phase``, only in that one. A critical damping
-        follows the stiffness. A label that no objective has had so far is kept for phases to come (``unused_adjustments``
-        names it until then), and is an error when there are none.
-        """
-        gains = Gains.checked(f"adjust {label!r}:", weight, stiffness, damping)
-        if phase is not None:
-            pick("phase", phase, self.machine.phases if self.machine else {})
-        self._take_up_all()
-        known = {known for known, _ in self._labels}
-        if label not in known and not (self.machine and self.machine.coming):
-            raise unknown_name("objective", label, known)
-        key = (label, phase)
-        self.adjustments[key] = gains.over(self.adjustments.get(key, Gains()))
-        self._take_up_all()
-        self._note(f"adjust {adjusted(*key)}", [np.nan if g is None else g for g in gains])
-
-    def unused_adjustments(self) -> list[str]:
-        """Return what was adjusted and has not been in force so far: labels, each with its phase if it has one."""
-        seen = self._labels | {(label, None) for label, _ in self._labels}
-        return sorted(adjusted(*key) for key in self.adjustments.keys() - seen)
-
-    def apply(self, target: Target) -> None:
-        """Do now what a piece of live input says, whatever its time."""
-        verb, what = hand(target.control) or ("", "")
-        if verb == "pull":
-            self.pull(what, target.value[:3].tolist(), target.value[3:].tolist())
-        elif verb == "push":
-            self.impulse(what, target.value[:3].tolist(), target.value[3:].tolist())
-        elif verb == "let go":
-            self.let_go()
-        elif verb == "adjust":
-            weight, stiffness, damping = (None if np.isnan(v) else float(v) for v in target.value)
-            label, _, phase = what.partition(OF_PHASE)
-            self.adjust(label, weight=weight, stiffness=stiffness, damping=damping, phase=phase or None)
-        else:
-            self.set_control(target.control, target.value)
-
-    def _note(self, control: str, value: Any = ()) -> None:
-        self.inputs.append(Target(self.time, control, np.array(value, float)))
-
-    def movable(self, body: str) -> int:
-        """Return the id of a body that can move, or raise an error."""
-        if not isinstance(body, str):
-            raise InputError(f"expected the name of a body, got {body!r}")
-        index = self.scene.body(body)
-        if self.scene.model.body_treeid[index] < 0:
-            raise InputError(f"{body!r} cannot move: it belongs to the fixed environment")
-        return index
-
-    def pull(self, body: str, local: Sequence[float], goal: Sequence[float]) -> None:
-        """Hold a body at a point [m] in its own frame, and pull that to a point of the world [m] until ``let_go``.
-
-        It is a critically damped spring of 1000 N/m that pulls with at most 400 N, and a character no harder than she can
-        stand: see :mod:`interplay.motion.pushes`. Objectives give way to it: they ask for their accelerations beside those
-        that its force causes by itself, as if by springs, where they would know of it and hold still. One body is held at a time.
-        """
-        index = self.movable(body)
-        most, _ = strength(self.scene.model, index)
-        self.held = Pull(index, within_reach("pull local", local), within_reach("pull goal", goal), most)
-        self._note(f"pull {body}", [*self.held.local, *self.held.goal])
-
-    def let_go(self) -> None:
-        """Let go of what is held."""
-        self.held = None
-        self._note("let go")
-
-    def impulse(self, body: str, local: Sequence[float], impulse: Sequence[float]) -> None:
-        """Push a body with an impulse [N·s], world axes, at a point [m] in its own frame; it takes 0.1 s.
-
-        Objectives give way to it, as to a pull. At most 50 N·s, and no more than a character can stand: a larger
-        one is made smaller.
-        """
-        index, point = self.movable(body), within_reach("push local", local)
-        given = bounded(vector("push impulse", impulse, 3), strength(self.scene.model, index)[1])
-        seconds = max(1, round(PUSH_SECONDS / self.dt)) * self.dt
-        self._pushes.append(Push(index, given / seconds, np.zeros(3), point, self.time + seconds, True))
-        self._note(f"push {body}", [*point, *given])
-
-    def push(
-        self,
-        body: str,
-        force: Sequence[float],
-        seconds: float,
-        *,
-        torque: Sequence[float] = (0, 0, 0),
-        at: Sequence[float] | None = None,
-    ) -> None:
-        """Push a body with a force [N] (and torque [N·m]), world axes, for some seconds; ``at`` is a world point, else its COM."""
-        index = self.movable(body)
-        point = self.terms.xipos[index] if at is None else vector("push at", at, 3)
-        local = self.terms.xmat[index].reshape(3, 3).T @ (point - self.terms.xpos[index])
-        self._pushes.append(
-            Push(
-                index,
-                vector("push force", force, 3),
-                vector("push torque", torque, 3),
-                local,
-                self.time + number("push seconds", seconds, 0, 1e4, "s"),
-            )
+    @property
+    def demands(self) -> Demands:
+        """All that the controller is asked at present."""
+        behaviour = self.behaviour
+        return Demands(
+            self.contacts.items,
+            (*self._objectives, *(behaviour.objectives if behaviour else ())),
+            self.collisions.pairs,
+            self._late,
+            coming=behaviour.coming_contacts(self) if behaviour else None,
         )
 
-    def set_mass(self, body: str, mass: float) -> None:
-        """Change a body's mass [kg] while running; its inertia scales along."""
-        self.masses.set(body, mass)
+    def explain(self) -> tuple[Conflict, ...]:
+        """Return which demands are in conflict at the present state, and by how much; empty: none."""
+        return self.controller.solve(self._state, self.demands).conflicts
 
-    def weigh(self, body: str, control: Control) -> None:
-        """Let a body's mass [kg] follow a live control from now on."""
-        self.masses.follow(body, control, self.time)
-
-    # -- state ---------------------------------------------------------------------------------------------------------
+    # -- the present ---------------------------------------------------------------------------------------------------
 
     @property
     def state(self) -> State:
         """The present state."""
         return self._state
+
+    def set_state(self, qpos: Sequence[float] | np.ndarray, qvel: Sequence[float] | np.ndarray | None = None) -> None:
+        """Put everything into a configuration (nq,), moving with velocities (nv,), by default at rest; time goes on.
+
+        Contacts stay in force and must hold there: what has come apart is an error that names it.
+        """
+        m, before = self.scene.model, self._state
+        q, v = vector("qpos", qpos, m.nq), np.zeros(m.nv) if qvel is None else vector("qvel", qvel, m.nv)
+        first = self.controller.initial_state()
+        mujoco.mj_normalizeQuat(m, q)
+        state = State(self.time, q, v, np.zeros(m.nv), first.memory)
+        check_state(m, state)
+        self._state = state
+        apart = self.contacts.apart()
+        if apart:
+            self._state = before
+            raise InputError(f"set_state: contacts would come apart: {', '.join(apart)}; remove them first")
 
     @property
     def time(self) -> float:
@@ -278,6 +168,10 @@ class Simulation:
     def terms(self) -> Kinematics:
         """Kinematics and dynamics terms at the present state."""
         return self.controller.at(self._state)
+
+    def refresh(self) -> None:
+        """Compute everything anew after the model itself was changed (a mass): the state is another one now."""
+        self._state = self._state.with_()
 
     def com(self, model: str, *others: str) -> tuple[np.ndarray, np.ndarray]:
         """Return position [m] and velocity [m/s] of the centre of mass of a model, or of some models together."""
@@ -296,127 +190,53 @@ class Simulation:
 
     def force(self, surface: str) -> np.ndarray:
         """Return the force [N] ON a surface by its contact at the last step, in contact axes (z: into it); zero without contact."""
-        return self._contact_forces().get(surface, np.zeros(3))
-
-    @property
-    def pressing(self) -> tuple[tuple[Contact, ...], np.ndarray]:
-        """Contacts of the last step and their wrenches (n, 6) in contact axes; none before the first step."""
-        return self._touching, self.solution.wrenches if self.solution else np.zeros((0, 6))
-
-    def _contact_forces(self) -> dict[str, np.ndarray]:
-        """Return the forces of the last step by surface, found when they are asked for."""
-        if self._forces is None:
-            self._forces = _forces(*self.pressing)
-        return self._forces
+        return self._state.memory.felt.force(surface)
 
     @contextmanager
     def at(self, entry: Entry) -> Iterator[None]:
         """Look at the moment at which a phase was entered for a while."""
-        saved, present = self._state, self.masses.present
+        saved, masses = self._state, self.live.masses
+        present = masses.present
         self._state = State(entry.time, entry.qpos, entry.qvel, np.zeros_like(entry.qvel), saved.memory)
         if entry.masses is not None:
-            self.masses.set_all(*entry.masses)
+            masses.set_all(*entry.masses)
         try:
             yield
         finally:
-            self._state = saved
             if present is not None and entry.masses is not None:
-                self.masses.set_all(*present)
-
-    def checkpoint(self) -> dict[str, Any]:
-        """Return what resumes this run, as plain numbers."""
-        s, h = self._state, self.held
-        return {
-            "time": s.time,
-            "steps": self.steps,
-            "qpos": s.qpos.tolist(),
-            "qvel": s.qvel.tolist(),
-            "memory": s.memory.checkpoint(),
-            "contacts": [c.checkpoint() for c in self.contacts],
-            "controls": {k: c.checkpoint() for k, c in self.controls.items()},
-            "pushes": [
-                [p.body, p.force.tolist(), p.torque.tolist(), p.local.tolist(), p.until, p.yields] for p in self._pushes
-            ],
-            "held": h and [h.body, h.local.tolist(), h.goal.tolist(), h.most],
-            "adjustments": [[*key, list(gains)] for key, gains in self.adjustments.items()],
-            "forces": {name: force.tolist() for name, force in self._contact_forces().items()},
-            "machine": self.machine.checkpoint() if self.machine else None,
-            "rng": self.rng.bit_generator.state,
-            "mass": self.masses.checkpoint(),
-        }
-
-    def restore(self, data: dict[str, Any]) -> None:
-        """Continue from a checkpoint of the same scenario."""
-        nq, nv = self.scene.model.nq, self.scene.model.nv
-        qpos, qvel = vector("checkpoint qpos", data["qpos"], nq), vector("checkpoint qvel", data["qvel"], nv)
-        self.masses.restore(data["mass"])
-        self.adjustments = {(label, phase): Gains(*gains) for label, phase, gains in data.get("adjustments", ())}
-        for name, saved in data["controls"].items():
-            pick("control", name, self.controls).restore(saved)
-        if self.machine and data["machine"]:
-            self.machine.restore(self, data["machine"])
-        self._take_up_all()
-        self.contacts.restore(data["contacts"])
-        held = data.get("held")
-        self.held = held and Pull(held[0], np.array(held[1]), np.array(held[2]), held[3])
-        self.solution, self._touching = None, ()
-        self._pushes = [Push(b, np.array(f), np.array(t), np.array(x), *rest) for b, f, t, x, *rest in data["pushes"]]
-        self._forces = {name: np.array(force) for name, force in data["forces"].items()}
-        self.rng.bit_generator.state = data["rng"]
-        self.steps = int(data["steps"])
-        now = float(data["time"])
-        self.targets = [t for t in self.targets if t.time > now - self.dt + 1e-9]
-        self._state = State(float(data["time"]), qpos, qvel, np.zeros(nv), Memory.restore(data["memory"]))
+                masses.set_all(*present)
+            self._state = saved
 
     # -- stepping ------------------------------------------------------------------------------------------------------
 
-    def step(self) -> Solution:
-        """Advance by one control step and return its solution."""
+    def step(self) -> Outcome:
+        """Advance by one control step and return what came of it."""
         begin = clock.perf_counter()
-        self._follow()
-        if self._pushes or self.held:
-            applied, yielded = self._applied()
-            self._state = self._state.with_(applied=applied, yielded=yielded)
-        state = self._state
-        solution = self.controller.solve(state)
-        self.solution = solution
-        self._forces, self._touching = None, self.contacts.items
+        self.follow()
+        forces = self.live.forces()
+        if forces:
+            self._state = self._state.with_(applied=forces[0])
+        state, demands = self._state, self.demands._replace(ceded_acceleration=forces[1] if forces else None)
+        before = self.outcome.conflicts if self.outcome else ()
+        try:
+            plan = self.controller.solve(state, demands)
+            # Time is counted in steps, so that it carries no rounding of sums.
+            outcome = self.world.advance(state, plan, round((self.steps + 1) * self.dt, 9))
+            check_state(self.scene.model, outcome.state)
+        except StepError as error:
+            raise type(error)(str(error), write_dump(self.scene, state, demands, before)) from error
         self.steps += 1
-        # Time is counted in steps, so that it carries no rounding of sums.
-        self._state = self.world.advance(state, solution, round(self.steps * self.dt, 9))
+        self.outcome, self._state = outcome, outcome.state
         seconds = clock.perf_counter() - begin
         for observer in self.observers:
-            observer(state, solution, seconds)
-        return solution
+            observer(state, outcome, seconds)
+        return outcome
 
-    def _follow(self) -> None:
-        """Do what is due at the present state: live input, masses, phases."""
-        while self.targets and self.targets[0].time <= self.time + 1e-9:
-            self.apply(self.targets.pop(0))
-        self.masses.update(self.time)
-        if self.machine is not None:
-            self.machine.update(self)
-            self._foresee(self.machine)
-
-    def retrace(
-        self, time: float, qpos: np.ndarray, qvel: np.ndarray, wrench: Mapping[tuple[str, str], np.ndarray]
-    ) -> None:
-        """Go through a step that was recorded instead of solving it; input, phases and contacts follow as they did then.
-
-        ``wrench`` holds the wrenches in contact axes by the names of the two surfaces.
-        """
-        memory = self._state.memory._replace(pairs=ActivePairs.none())
-        self._state = State(time, qpos, qvel, np.zeros_like(qvel), memory)
-        self._follow()
-        self._forces = _forces(self.contacts.items, [wrench[c.first.name, c.second.name] for c in self.contacts])
-        self.steps += 1
-
-    def _foresee(self, machine: Machine) -> None:
-        """A step after a phase was entered, tell the controller which contacts the next one has."""
-        if machine.entries and machine.entries[-1] is not self._foreseen and machine.elapsed(self.time) > 0:
-            self._foreseen = machine.entries[-1]
-            with suppress(InterplayError):  # what cannot be made is told when it is tried
-                self.controller.foresee(machine.foresee(self))
+    def follow(self) -> None:
+        """Do what is due at the present state: live input, masses, behaviour."""
+        self.live.update()
+        if self.behaviour is not None:
+            self.behaviour.update(self)
 
     def run(self, seconds: float, progress: bool = False) -> None:
         """Advance by some seconds, with a progress bar on request."""
@@ -428,36 +248,45 @@ class Simulation:
             steps = track(steps, description=f"{seconds:g} s")
         for _ in steps:
             self.step()
-            if self.machine is not None and self.machine.failure:
-                raise InterplayError(self.machine.failure)
+            if self.behaviour is not None and self.behaviour.failure:
+                raise InterplayError(self.behaviour.failure)
 
-    def explain(self) -> tuple[Conflict, ...]:
-        """Return which demands are in conflict at the present state, and by how much; empty: none."""
-        return self.controller.explain(self._state)
+    def retrace(
+        self, time: float, qpos: np.ndarray, qvel: np.ndarray, wrench: Mapping[tuple[str, str], np.ndarray]
+    ) -> None:
+        """Go through a step that was recorded instead of solving it; input, behaviour and contacts follow as they did then.
 
-    @property
-    def demands(self) -> list[Objective]:
-        """All objectives in force: those that hold throughout, and those of the phases."""
-        return [*self._objectives, *(self.machine.objectives if self.machine else ())]
+        ``wrench`` holds the wrenches in contact axes by the names of the two surfaces.
+        """
+        memory = self._state.memory._replace(pairs=ActivePairs.none())
+        self._state = State(time, qpos, qvel, np.zeros_like(qvel), memory)
+        self.follow()
+        contacts = self.contacts.items
+        wrenches = np.array([wrench[c.first.name, c.second.name] for c in contacts]).reshape(-1, 6)
+        self._state = self._state.with_(memory=memory._replace(felt=Touching(contacts, wrenches)))
+        self.steps += 1
 
-    def _demands(self) -> Demands:
-        return Demands(self.contacts.items, self.demands)
+    def checkpoint(self) -> dict[str, Any]:
+        """Return what resumes this run, as plain numbers."""
+        return {
+            "state": self._state.checkpoint(),
+            "steps": self.steps,
+            "contacts": [c.checkpoint() for c in self.contacts],
+            "live": self.live.checkpoint(),
+            "behaviour": self.behaviour.checkpoint() if self.behaviour else None,
+            "world": self.world.checkpoint(),
+            "rng": self.rng.bit_generator.state,
+        }
 
-    def _applied(self) -> tuple[np.ndarray, np.ndarray | None]:
-        """Return the generalized force of the pushes in force and of the user's hand, and the acceleration given way to."""
-        self._pushes = [p for p in self._pushes if p.until > self.time + 1e-9]
-        terms, total = self.terms, np.zeros(self.scene.model.nv)
-        hand = np.zeros_like(total)
-        for push in (*self._pushes, *([self.held.push(terms, self.dt)] if self.held else ())):
-            push.generalized(terms, hand if push.yields else total)
-        return total + hand, terms.mass_solved(hand[None])[0] if hand.any() else None
-
-
-def _forces(contacts: Sequence[Contact], wrenches: Sequence[np.ndarray] | np.ndarray) -> dict[str, np.ndarray]:
-    """Return the force (3,) [N] on each surface, in its contact axes."""
-    out = {}
-    for contact, wrench in zip(contacts, wrenches, strict=True):
-        out[contact.first.name] = wrench[:3]
-        if not contact.second.fixed:
-            out[contact.second.name] = contact.second_side * wrench[:3]
-    return out
+    def restore(self, data: dict[str, Any]) -> None:
+        """Continue from a checkpoint of the same scenario."""
+        state = State.restore(self.scene.model, data["state"])
+        self.live.restore(data["live"], state.time)
+        if self.behaviour and data["behaviour"]:
+            self.behaviour.restore(self, data["behaviour"])
+        self.live.adjustments.take_up_all(self._objectives, self.behaviour)
+        self.contacts.restore(data["contacts"])
+        self.world.restore(data["world"])
+        self.rng.bit_generator.state = data["rng"]
+        self.steps, self.outcome = int(data["steps"]), None
+        self._state = state

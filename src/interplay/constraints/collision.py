@@ -7,6 +7,7 @@ lies along a face, the closest corner changes from step to step, and with one ro
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
 
 import mujoco
@@ -114,7 +115,11 @@ class PairRows(NamedTuple):
 class Avoidance(Protocol):
     """What finds the rows of pairs of shapes at a state."""
 
-    pairs: list[Pair]
+    @property
+    def pairs(self) -> Sequence[Pair]:
+        """The pairs, in the order in which rows count them."""
+        ...
+
     groups: list[tuple[int, int]]
     group: np.ndarray
     dofs: list[np.ndarray]
@@ -137,7 +142,7 @@ class Avoidance(Protocol):
 class CollisionRows:
     """Finds the pairs of a state that matter and their rows. Broad phase, then MuJoCo's witness points, then one kernel."""
 
-    def __init__(self, terms: Kinematics, pairs: list[Pair]):
+    def __init__(self, terms: Kinematics, pairs: Sequence[Pair]):
         """Lay the pairs out as arrays; pairs of the same two trees form a group."""
         m, n = terms.model, len(pairs)
         self.pairs = pairs

@@ -32,12 +32,22 @@ class CollisionSet:
     def __init__(self, scene: Scene):
         """Start with the self-collision pairs of every character."""
         self._scene = scene
-        self.pairs: list[Pair] = []
-        self._known: dict[tuple[int, int], int] = {}
-        self.version = 0
+        self._by_shapes: dict[tuple[int, int], Pair] = {}
+        self._pairs: tuple[Pair, ...] | None = ()
         for name in scene.names:
             if scene.kind(name) == "character":
                 self.add_self(name)
+
+    @property
+    def pairs(self) -> tuple[Pair, ...]:
+        """All pairs; the same tuple as long as nothing changes."""
+        if self._pairs is None:
+            self._pairs = tuple(self._by_shapes.values())
+        return self._pairs
+
+    def __len__(self) -> int:
+        """Return their number."""
+        return len(self._by_shapes)
 
     def add(self, first: str, second: str, influence: float = 0.10, security: float = 0.02) -> int:
         """Keep two things apart and return how many pairs were added.
@@ -50,33 +60,37 @@ class CollisionSet:
             raise InputError(
                 f"avoiding {first!r} and {second!r}: expected security < influence, got {security:g} and {influence:g} m"
             )
-        before = len(self.pairs)
+        before = len(self)
         for a in self._shapes(first):
             for b in self._shapes(second):
                 self._add(a, b, influence, security)
-        return len(self.pairs) - before
+        return len(self) - before
 
     def add_self(self, name: str, influence: float = 0.03, security: float = 0.004) -> int:
         """Keep a character's limbs off each other: every pair of shapes that is not joined closely and is apart in her posture."""
         scene, m = self._scene, self._scene.model
         terms = scene.rest
-        shapes, fromto, before = self._shapes(name), np.zeros(6), len(self.pairs)
+        shapes, fromto, before = self._shapes(name), np.zeros(6), len(self)
         for k, a in enumerate(shapes):
             for b in shapes[k + 1 :]:
                 if _joints_between(m, int(m.geom_bodyid[a]), int(m.geom_bodyid[b])) < 3:
                     continue
                 if mujoco.mj_geomDistance(m, terms.data, a, b, 1.0, fromto) > security + 0.005:
                     self._add(a, b, influence, security)
-        return len(self.pairs) - before
+        return len(self) - before
 
     def remove(self, first: str, second: str) -> int:
         """Let two things touch again (a hand and the handle it will grasp); return how many pairs were removed."""
         a, b = set(self._shapes(first)), set(self._shapes(second))
-        keep = [p for p in self.pairs if not ((p.geom1 in a and p.geom2 in b) or (p.geom1 in b and p.geom2 in a))]
-        removed = len(self.pairs) - len(keep)
-        self.pairs, self._known = keep, {(p.geom1, p.geom2): k for k, p in enumerate(keep)}
-        self.version += 1
-        return removed
+        gone = [k for k in self._by_shapes if (k[0] in a and k[1] in b) or (k[0] in b and k[1] in a)]
+        for key in gone:
+            del self._by_shapes[key]
+        self._pairs = None
+        return len(gone)
+
+    def clear(self) -> None:
+        """Let everything touch."""
+        self._by_shapes, self._pairs = {}, ()
 
     def _add(self, a: int, b: int, influence: float, security: float) -> None:
         m = self._scene.model
@@ -85,13 +99,9 @@ class CollisionSet:
         tree1, tree2 = int(m.body_treeid[body1]), int(m.body_treeid[body2])
         if body1 == body2 or (tree1 < 0 and tree2 < 0):
             return
-        self.version += 1
-        known = self._known.setdefault((a, b), len(self.pairs))
-        if known < len(self.pairs):
-            self.pairs[known] = self.pairs[known]._replace(influence=influence, security=security)
-            return
         name = f"{m.geom(a).name} – {m.geom(b).name}"
-        self.pairs.append(Pair(a, b, body1, body2, tree1, tree2, influence, security, name))
+        self._by_shapes[a, b] = Pair(a, b, body1, body2, tree1, tree2, influence, security, name)
+        self._pairs = None
 
     def _shapes(self, name: str) -> list[int]:
         """Return the collision shapes that a name stands for."""

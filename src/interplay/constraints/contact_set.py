@@ -13,7 +13,7 @@ from interplay.constraints.contact import FORCE_COST, Contact, make_contact
 from interplay.errors import ContactError, number, unknown_name
 from interplay.scene.kinematics import Kinematics
 from interplay.scene.scene import Scene
-from interplay.scene.surfaces import Surface, meet, surface
+from interplay.scene.surfaces import MAX_GAP, Surface, meet, surface
 
 MAX_SPEED, MAX_TURN = 0.05, 0.3
 """Largest relative speed [m/s] and turning [rad/s] at which a contact may be made: both are soon stopped."""
@@ -138,6 +138,19 @@ class ContactSet:
     def remove(self, first: str, second: str | None = None) -> None:
         """Break a contact at once."""
         self._swap(self.find(first, second), None)
+
+    def apart(self) -> list[str]:
+        """Return the contacts whose two sides are farther apart now than a contact may be made."""
+        terms, out = self._terms(), []
+        for c in self.items:
+            one, two = (
+                terms.xpos[s.body] + terms.xmat[s.body].reshape(3, 3) @ p
+                for s, p in ((c.first, c.p1), (c.second, c.p2))
+            )
+            gap = float(np.linalg.norm(one - two))
+            if gap > MAX_GAP:
+                out.append(f"{c.first.name} – {c.second.name} by {gap * 1e3:.0f} mm")
+        return out
 
     def restore(self, data: list[dict[str, Any]]) -> None:
         """Put back the contacts of a checkpoint."""

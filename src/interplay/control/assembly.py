@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import mujoco
 import numba
 import numpy as np
 
@@ -72,6 +71,7 @@ class Assembly:
     ):
         """Take what is asked, the collision rows set aside for each group of pairs, and the torque limits of all DOFs."""
         self.contacts, self.objectives, self.collisions = contacts, objectives, collisions
+        self._model = terms.model
         self.rows = rows = ContactRows(terms, contacts)
         self.cost = Cost(structures.trees, objectives, contacts)
         self.structure = s = structures.get(contacts, rows, self.cost, collisions, slots)
@@ -171,9 +171,9 @@ class Assembly:
         lower[row], self.slot_pair[row] = pairs.bound, pairs.pair
         self.collisions.jacobian(terms, pairs, start, self._pair_rows)
 
-    def label(self, m: mujoco.MjModel, block: str, index: int) -> tuple[str, str, str]:
+    def label(self, block: str, index: int) -> tuple[str, str, str]:
         """Return kind, name and unit of a row that may give way."""
-        s = self.structure
+        s, m = self.structure, self._model
         if block == "A":
             contact = int(np.searchsorted(self.rows.start, index - s.slip_rows.start, "right")) - 1
             linear = index - s.slip_rows.start - self.rows.start[contact] < 3

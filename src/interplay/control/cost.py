@@ -54,7 +54,7 @@ class Cost:
         self.hessian = np.zeros(int(trees.block[-1]))
         """The trees' blocks, of which the upper triangles are filled."""
         self.gradient = np.zeros(trees.nv)
-        self.yielded: np.ndarray | None = None
+        self.ceded_acceleration: np.ndarray | None = None
         """Accelerations (nv,) that are let happen: objectives speak of q̈ less these."""
         self.forces: dict[int, tuple[float, np.ndarray]] = {}
         """Weight and gradient (3,) on the force of each contact that an objective concerns."""
@@ -86,8 +86,8 @@ class Cost:
 
         k(x − x_ref) is limited so that the feature approaches no faster than the objective's ``max_speed``.
         """
-        if self.yielded is not None and objective.yields:
-            x = x._replace(bias=x.bias - x.jacobian @ self.yielded[objective.dofs])
+        if self.ceded_acceleration is not None and objective.yields:
+            x = x._replace(bias=x.bias - x.jacobian @ self.ceded_acceleration[objective.dofs])
         stiffness, damping = objective.stiffness, objective.damping
         pull = objective.max_speed * damping
         rows = self.rows.get(id(objective))
@@ -116,8 +116,8 @@ class Cost:
 
     def add_diagonal(self, dofs: np.ndarray, weight: float, weights: np.ndarray, rate: np.ndarray) -> None:
         """Add ½ w Σ w_i (q̈_i + rate_i)² over single DOFs."""
-        if self.yielded is not None:
-            rate = rate - self.yielded[dofs]
+        if self.ceded_acceleration is not None:
+            rate = rate - self.ceded_acceleration[dofs]
         _add_diagonal(self.hessian, self.gradient, self._diagonal, dofs, weight, weights, rate)
 
     def add_force(self, surface: str, weight: float, reference: np.ndarray) -> None:

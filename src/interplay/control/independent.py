@@ -10,31 +10,32 @@ step (trees come in the order in which they were placed); those still to come ar
 with another character is a given force: what was last felt there (at first, what one program would apply), or what an objective asks for.
 A subsystem without motors has nothing to decide: it has no program, and nobody is told where it should go.
 
-**The physics.** The torques found this way are applied, within the limits of their motors; accelerations and all contact wrenches
-then follow from the coupled equation of motion (12) and Coulomb's law (``response``). Bodies that the programs could not keep apart
-pass through each other (the certificate says how far); a joint driven beyond its stop ends the run.
+What follows from the torques found this way is not theirs to say: they are meant for a world that finds it out (``worlds/rigid``).
 """
 
 from __future__ import annotations
 
+import time as clock
 from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
 
-from interplay.constraints.contact import TORQUE_ARM, Contact
+from interplay.constraints.collision import ActivePairs
+from interplay.constraints.contact import TORQUE_ARM
 from interplay.control.assembly import Assembly
-from interplay.control.integrated import IntegratedController, name_conflicts, relaxable
-from interplay.control.response import respond
-from interplay.control.state import Conflict, Solution, State, dump_state
-from interplay.errors import StateError
+from interplay.control.controller import Demands
+from interplay.control.integrated import name_conflicts, relaxable, solve_or_relax
+from interplay.control.plan import Conflict, Plan
+from interplay.control.program import Program, Programs
+from interplay.control.state import State
+from interplay.qp import solvers
 from interplay.qp.problem import QP, QPSolution
 from interplay.qp.relaxation import relax
 from interplay.qp.solvers import Piqp
-
-SLIPPING = 1e-2
-"""Acceleration [m/s², rad/s²] from which a contact counts as one that gave way."""
+from interplay.scene.kinematics import Kinematics
+from interplay.scene.scene import Scene
 
 HABIT = 1e-2
 """Cost [1/N²] of a wrench against a thing without motors other than the one felt last; torques as in contacts."""
@@ -42,18 +43,15 @@ HABIT = 1e-2
 RESTING = 0.1
 """Seconds within which others are taken to come to rest, as long as nothing better is known."""
 
-STOP = 0.1
-"""How far beyond its range [rad or m] a joint may be: its stop would have acted before, and is not modelled."""
 
-
-class Part(NamedTuple):
+class Share(NamedTuple):
     """Some variables of a program with the rows that concern them, and where these ('x', 'A', 'G') stand in the whole one."""
 
     qp: QP
     rows: dict[str, np.ndarray]
 
 
-def part(qp: QP, x: np.ndarray, own: np.ndarray, foreign: dict[str, np.ndarray]) -> Part:
+def share(qp: QP, x: np.ndarray, own: np.ndarray, foreign: dict[str, np.ndarray]) -> Share:
     """Return the program of some variables; the others are fixed at their values in ``x``, and ``foreign`` rows left out."""
     given = x.copy()
     given[own] = 0.0
@@ -66,54 +64,57 @@ def part(qp: QP, x: np.ndarray, own: np.ndarray, foreign: dict[str, np.ndarray])
     a, g = rows["A"], rows["G"]
     low, high = qp.h_l[g] - pressing, qp.h_u[g] - pressing
     P = sparse.csc_matrix(qp.P[own][:, own])  # no cost couples a tree's variables with others'
-    return Part(QP(P, qp.c[own], A, qp.b[a] - known, G, low, high, qp.x_l[own], qp.x_u[own], None), rows)
+    return Share(QP(P, qp.c[own], A, qp.b[a] - known, G, low, high, qp.x_l[own], qp.x_u[own], None), rows)
 
 
-class IndependentController(IntegratedController):
-    """Programs of single characters in sequence; it lays out the integrated program and solves parts of it."""
+class IndependentController:
+    """Programs of single characters in sequence: it lays out the integrated program and solves shares of it."""
 
-    def _solve_or_relax(
-        self, qp: QP, assembly: Assembly, state: State
-    ) -> tuple[QPSolution, tuple[Conflict, ...], bool]:
-        self._refuse_nan(qp, assembly, state)
-        self._refuse_broken(state)
-        tau, conflicts = self._torques(qp, assembly, state)
-        terms, slip = self.terms, assembly.slip_rows
-        force = tau + terms.qfrc_passive + state.applied - terms.qfrc_bias
-        found = respond(terms, assembly.rows, qp.A[slip, : assembly.nv].toarray(), force, self.dt)
-        slipped = [("A", slip.start + k, float(s)) for k, s in enumerate(found.slip) if abs(s) > SLIPPING]
-        conflicts = (*conflicts, *name_conflicts(slipped, assembly, terms))
-        if not found.settled:
-            conflicts = (*conflicts, Conflict("solver", "contact forces", 0.0, ""))
-        x = np.concatenate([found.qacc, found.wrench, np.zeros(len(assembly.cost.residual_rate))])
+    natural_world = "rigid"
+
+    def __init__(self, scene: Scene, dt: float, solver: str = solvers.DEFAULT):
+        """Take the scene, the control step [s] and the name of the QP solver (of the very first guess alone)."""
+        self.programs = Programs(scene, dt)
+        self.scene, self.dt = scene, self.programs.dt
+        self._terms, self._limits = self.programs.terms, self.programs.limits
+        self._solver = solvers.make_solver(solver)
+
+    def initial_state(self) -> State:
+        """Return the scene's initial state, at rest."""
+        return self.programs.initial_state()
+
+    def at(self, state: State) -> Kinematics:
+        """Return the terms at a state."""
+        return self.programs.at(state)
+
+    def size(self) -> dict[str, int]:
+        """Return the numbers of variables and rows of the program that is shared out."""
+        return self.programs.size()
+
+    def near(self, state: State, demands: Demands) -> ActivePairs:
+        """Return the pairs of shapes that are inside their zones at a state."""
+        return self.programs.near(state, demands)[1]
+
+    def solve(self, state: State, demands: Demands) -> Plan:
+        """Return the torques that the programs find, and the accelerations and wrenches that they count on."""
+        program = self.programs.of(state, demands)
+        begin = clock.perf_counter()
+        tau, x, conflicts = self._torques(program, state)
         nan = float("nan")
-        return QPSolution(x, True, found.status, found.iterations, nan, nan, nan, 0.0), conflicts, bool(conflicts)
-
-    def _solution(self, found, assembly, state, memory, conflicts, fallback, timing, closest) -> Solution:
-        """Return the solution; the wrenches are what the programs of the next step have felt."""
-        solution = super()._solution(found, assembly, state, memory, conflicts, fallback, timing, closest)
-        felt = {_key(c): w for c, w in zip(assembly.contacts, solution.wrenches, strict=True)}
-        return replace(solution, memory=solution.memory._replace(felt=felt))
-
-    def _refuse_broken(self, state: State) -> None:
-        """Raise when a joint is beyond its stop: someone has fallen."""
-        q, limits, m = state.qpos[self.limits.adr], self.limits, self.scene.model
-        beyond = np.maximum(limits.low - q, q - limits.high)
-        if beyond.max(initial=0.0) > STOP:
-            worst = int(beyond.argmax())
-            joint = m.joint(int(m.dof_jntid[limits.dof[worst]])).name
-            message = f"at t = {state.time:.4f} s, {joint!r} is {beyond[worst]:.2f} beyond its stop: the motion is lost"
-            raise StateError(message, dump_state(state))
+        found = QPSolution(x, True, "independent", 0, nan, nan, nan, 0.0)
+        plan = self.programs.plan(program, found, state, conflicts, clock.perf_counter() - begin)
+        return replace(plan, tau=tau)
 
     # -- the programs --------------------------------------------------------------------------------------------------
 
-    def _torques(self, qp: QP, assembly: Assembly, state: State) -> tuple[np.ndarray, tuple[Conflict, ...]]:
-        """Return the torques (nv,) that the programs find, one after the other, and what they had to give up."""
-        terms, nv, rows = self.terms, assembly.nv, assembly.rows
-        driven, limit = ~np.isnan(self.limits.torque), self.limits.torque
+    def _torques(self, program: Program, state: State) -> tuple[np.ndarray, np.ndarray, tuple[Conflict, ...]]:
+        """Return the torques (nv,) that the programs find, one after the other, the unknowns, and what they had to give up."""
+        qp, assembly, terms = program.qp, program.assembly, self._terms
+        nv, rows, limit = assembly.nv, assembly.rows, self._limits.torque
+        driven = ~np.isnan(limit)
         x, conflicts = np.zeros(assembly.n), []
         x[:nv] = -terms.qvel / RESTING
-        x[nv : nv + rows.size] = expected = self._expected(qp, assembly, state)
+        x[nv : nv + rows.size] = expected = self._expected(program, state)
         habit = np.zeros(assembly.n)
         habit[nv : nv + rows.size] = self._habits(assembly)
         pull = np.zeros(assembly.n)
@@ -122,8 +123,8 @@ class IndependentController(IntegratedController):
         tau = np.zeros(nv)
         for tree in map(int, np.unique(terms.model.dof_treeid[driven])):
             mine = self._own(qp, assembly, tree)
-            found, gave_way = self._solve_part(part(qp, x, mine, self._foreign(assembly, tree)), assembly)
-            conflicts += name_conflicts(gave_way, assembly, terms)
+            found, gave_way = self._solve_part(share(qp, x, mine, self._foreign(assembly, tree)), assembly)
+            conflicts += name_conflicts(gave_way, assembly)
             if found is None:  # nothing is known to be better than to let go
                 conflicts.append(Conflict("solver", f"no solution for {self._name(tree)}", 0.0, ""))
                 continue
@@ -133,25 +134,26 @@ class IndependentController(IntegratedController):
             dofs = terms.tree_dofs(tree)
             dofs = dofs[driven[dofs]]
             tau[dofs] = np.clip(needed[dofs], -limit[dofs], limit[dofs])
-        return tau, tuple(conflicts)
+        return tau, x, tuple(conflicts)
 
-    def _expected(self, qp: QP, assembly: Assembly, state: State) -> np.ndarray:
+    def _expected(self, program: Program, state: State) -> np.ndarray:
         """Return the wrenches that programs take as given: felt in the last step, drawn to what objectives ask for.
 
         That is the minimum of ½ r ‖w − felt‖² + ½ v ‖w − wished‖², r the cost of the contact's force and v the objective's
         weight: the program's own terms on a wrench are ½ (r + v) ‖w‖² − v wished·w.
         """
-        rows, known = assembly.rows, state.memory.felt
+        qp, assembly, known = program.qp, program.assembly, state.memory.felt.by_label()
+        rows = assembly.rows
         unknowns, felt = slice(assembly.nv, assembly.nv + rows.size), np.zeros(rows.size)
         for k, contact in enumerate(assembly.contacts):
-            felt[rows.start[k] : rows.start[k + 1]] = known.get(_key(contact), np.zeros(6))[: contact.dim]
+            felt[rows.start[k] : rows.start[k + 1]] = known.get(contact.label, np.zeros(6))[: contact.dim]
         if not known and assembly.contacts:  # at the very beginning: as one program would hold the scene
-            felt[:] = super()._solve_or_relax(qp, assembly, state)[0].x[unknowns]
+            felt[:] = solve_or_relax(self.programs, self._solver, program, state)[0].x[unknowns]
         return (rows.cost * felt - qp.c[unknowns]) / qp.P.diagonal()[unknowns]
 
     def _own(self, qp: QP, assembly: Assembly, tree: int) -> np.ndarray:
         """Return the variables of a tree's program: q̈, wrenches against the environment, residuals of its objectives."""
-        rows, dofs = assembly.rows, self.terms.tree_dofs(tree)
+        rows, dofs = assembly.rows, self._terms.tree_dofs(tree)
         own = [dofs]
         for k, contact in enumerate(assembly.contacts):
             trees = {self._tree(contact.first.body), self._tree(contact.second.body)} - {tree}
@@ -160,7 +162,7 @@ class IndependentController(IntegratedController):
         shared = np.diff(qp.A[assembly.residual_rows].tocsc()[:, dofs].tocsr().indptr) > 0
         return np.concatenate([*own, assembly.nv + rows.size + np.flatnonzero(shared)])
 
-    def _solve_part(self, partial: Part, assembly: Assembly) -> tuple[np.ndarray | None, list[tuple[str, int, float]]]:
+    def _solve_part(self, partial: Share, assembly: Assembly) -> tuple[np.ndarray | None, list[tuple[str, int, float]]]:
         """Return the solution of a tree's program and the rows of the whole one that gave way in it."""
         if not (partial.qp.x_l > partial.qp.x_u).any():
             found = Piqp().solve(partial.qp)
@@ -192,7 +194,7 @@ class IndependentController(IntegratedController):
 
     def _driven(self, tree: int) -> bool:
         """Return whether a tree has motors."""
-        return tree >= 0 and not np.isnan(self.limits.torque[self.terms.tree_dofs(tree)]).all()
+        return tree >= 0 and not np.isnan(self._limits.torque[self._terms.tree_dofs(tree)]).all()
 
     def _tree(self, body: int) -> int:
         """Return the tree of a body, −1 if it is fixed."""
@@ -201,7 +203,3 @@ class IndependentController(IntegratedController):
     def _name(self, tree: int) -> str:
         m = self.scene.model
         return m.body(int(m.tree_bodyadr[tree])).name.split("/")[0]
-
-
-def _key(contact: Contact) -> str:
-    return " – ".join(contact.label)

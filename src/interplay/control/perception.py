@@ -7,7 +7,7 @@ cannot answer for what she sees of them, and keep their part of a shared objecti
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -32,32 +32,16 @@ class View(NamedTuple):
 
 
 class Perception:
-    """Who perceives the others late. Without anyone it does nothing and costs nothing."""
+    """Who perceives the others late, as ``Demands.late`` says. Without anyone it does nothing and costs nothing."""
 
-    def __init__(self, scene: Scene, dt: float):
-        """Start with everyone seeing the present."""
-        self._scene, self._dt = scene, dt
-        self.views: dict[str, View] = {}
-        self.version = 0
-
-    def set(self, name: str, delay: float) -> None:
-        """Let a character perceive the others ``delay`` seconds late, to the nearest step; 0: at once."""
-        if self._scene.kind(name) != "character":
-            raise InputError(f"perceive: expected a character, got {name!r} ({self._scene.kind(name)})")
-        steps = round(number(f"delay of {name!r}", delay, 0, 2, "s") / self._dt)
-        self.views.pop(name, None)
-        if steps:
-            m, trees = self._scene.model, frozenset(self._scene.trees(name))
-            own_v = np.isin(m.dof_treeid, list(trees))
-            joint_of_q = np.searchsorted(m.jnt_qposadr, np.arange(m.nq), "right") - 1
-            own_q = own_v[m.jnt_dofadr[joint_of_q]]
-            self.views[name] = View(trees, own_q, own_v, steps, Kinematics(m))
-        self.version += 1
+    def __init__(self, scene: Scene, late: Mapping[str, int]):
+        """Take how many steps late each late perceiver is."""
+        self.views = [_view(scene, name, steps) for name, steps in late.items() if steps]
 
     def look(self, state: State) -> None:
         """Move every view to a state: the perceiver as she is, the others as they were (the oldest known, if not so long ago)."""
         past = state.memory.past
-        for view in self.views.values():
+        for view in self.views:
             q, v = past[max(-view.steps, -len(past))] if past else (state.qpos, state.qvel)
             view.terms.update(np.where(view.own_q, state.qpos, q), np.where(view.own_v, state.qvel, v))
 
@@ -65,18 +49,18 @@ class Perception:
         """Return what must be known of the past at the next step."""
         if not self.views:
             return ()
-        longest = max(view.steps for view in self.views.values())
+        longest = max(view.steps for view in self.views)
         return (*state.memory.past, (state.qpos, state.qvel))[-longest:]
 
-    def pairs(self, terms: Kinematics, pairs: list[Pair]) -> Avoidance:
+    def pairs(self, terms: Kinematics, pairs: Sequence[Pair]) -> Avoidance:
         """Return what finds the rows of pairs of shapes, each as those see it who must keep it apart."""
-        return SeenPairs(terms, pairs, list(self.views.values())) if self.views else CollisionRows(terms, pairs)
+        return SeenPairs(terms, pairs, self.views) if self.views else CollisionRows(terms, pairs)
 
-    def objectives(self, terms: Kinematics, objectives: list[Objective]) -> list[Objective]:
+    def objectives(self, terms: Kinematics, objectives: Sequence[Objective]) -> Sequence[Objective]:
         """Return the objectives, those that move a late perceiver in parts: hers as she sees it, the others' as it is."""
         out = []
         for objective in objectives:
-            late = [v for v in self.views.values() if not objective.diagonal and v.own_v[objective.dofs].any()]
+            late = [v for v in self.views if not objective.diagonal and v.own_v[objective.dofs].any()]
             if not late:
                 out.append(objective)
                 continue
@@ -84,6 +68,20 @@ class Perception:
             parts = [(v.terms, v.own_v) for v in late] + [(terms, rest)]
             out += [Seen(objective, *part) for part in parts if part[1][objective.dofs].any()]
         return out
+
+
+def _view(scene: Scene, name: str, steps: int) -> View:
+    m, trees = scene.model, frozenset(scene.trees(name))
+    own_v = np.isin(m.dof_treeid, list(trees))
+    joint_of_q = np.searchsorted(m.jnt_qposadr, np.arange(m.nq), "right") - 1
+    return View(trees, own_v[m.jnt_dofadr[joint_of_q]], own_v, steps, Kinematics(m))
+
+
+def late_steps(scene: Scene, name: str, delay: float, dt: float) -> int:
+    """Return by how many steps [dt s] a character perceives the others late, or raise an error."""
+    if scene.kind(name) != "character":
+        raise InputError(f"perceive: expected a character, got {name!r} ({scene.kind(name)})")
+    return round(number(f"delay of {name!r}", delay, 0, 2, "s") / dt)
 
 
 class Seen(Objective):
@@ -109,7 +107,7 @@ class Seen(Objective):
 class SeenPairs:
     """Behaves like :class:`CollisionRows`: the pairs everyone sees at once, then those of each late perceiver in her view."""
 
-    def __init__(self, terms: Kinematics, pairs: list[Pair], views: Sequence[View]):
+    def __init__(self, terms: Kinematics, pairs: Sequence[Pair], views: Sequence[View]):
         """Sort the pairs: those between a late perceiver and another moving tree are hers (of two late ones, each has it)."""
 
         def seen(p: Pair, view: View) -> bool:

@@ -13,7 +13,7 @@ from interplay.errors import InputError, pick
 from interplay.io.playback import write_html
 from interplay.io.recording import Recording
 from interplay.io.replay import Replay
-from interplay.motion.controls import targets_text
+from interplay.motion.targets import targets_text
 from interplay.view.camera import Camera
 from interplay.view.painting import painter
 

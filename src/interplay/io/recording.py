@@ -15,13 +15,15 @@ import mujoco
 import numpy as np
 
 from interplay.constraints.contact import Contact
-from interplay.control.state import ACCELERATION_QUANTUM, FORCE_QUANTUM, Solution, State
+from interplay.control.plan import ACCELERATION_QUANTUM, FORCE_QUANTUM
+from interplay.control.state import State
 from interplay.errors import InputError
 from interplay.io import blocks
-from interplay.motion.controls import Target
+from interplay.motion.targets import Target
 from interplay.simulation import Simulation
 from interplay.view.camera import Camera
 from interplay.worlds.direct import integrate
+from interplay.worlds.world import Outcome
 
 _TIMES = ("step_ms", "solve_ms", "model_ms", "assemble_ms")
 _QUANTA = {"qacc": ACCELERATION_QUANTUM, "wrench": FORCE_QUANTUM}
@@ -43,7 +45,7 @@ class Recorder:
 
     def _clear(self) -> None:
         self._states: list[State] = []
-        self._solutions: list[Solution] = []
+        self._outcomes: list[Outcome] = []
         self._seconds: list[float] = []
         self._contacts: list[tuple[Contact, ...]] = []
         self._phases: list[str] = []
@@ -52,24 +54,24 @@ class Recorder:
         self._mass: list[np.ndarray] = []
         self._inertia: list[np.ndarray] = []
 
-    def __call__(self, state: State, solution: Solution, seconds: float) -> None:
+    def __call__(self, state: State, outcome: Outcome, seconds: float) -> None:
         """Take one step."""
         sim = self._sim
         self._states.append(state)
-        self._solutions.append(solution)
+        self._outcomes.append(outcome)
         self._seconds.append(seconds)
-        self._contacts.append(sim.contacts.items)
-        self._phases.append(sim.machine.phase.name if sim.machine and sim.machine.phase else "")
+        self._contacts.append(outcome.touching.contacts)
+        self._phases.append(sim.behaviour.label if sim.behaviour else "")
         changed = len(self._contacts) < 2 or self._contacts[-1] is not self._contacts[-2]
         if changed or self._phases[-1] not in self._sizes:
             size, known = problem_size(sim), self._sizes.get(self._phases[-1], {})
             if size["vars"] >= known.get("vars", -1):
                 self._sizes[self._phases[-1]] = size
-        if solution.fallback:
-            self._conflicts.append((len(self._states) - 1, [list(c) for c in solution.conflicts]))
-        if self._masses[0] != sim.masses.changes:
+        if outcome.fallback:
+            self._conflicts.append((len(self._states) - 1, [list(c) for c in outcome.conflicts]))
+        if self._masses[0] != sim.live.masses.changes:
             m = sim.scene.model
-            self._masses = (sim.masses.changes, m.body_mass.copy(), m.body_inertia.copy())
+            self._masses = (sim.live.masses.changes, m.body_mass.copy(), m.body_inertia.copy())
         self._mass.append(self._masses[1])
         self._inertia.append(self._masses[2])
         if len(self._states) >= self._per_block:
@@ -79,7 +81,7 @@ class Recorder:
         """Write what has been taken as one block, with a checkpoint from which the run can be resumed."""
         if not self._states:
             return
-        states, solutions = self._states, self._solutions
+        states, outcomes = self._states, self._outcomes
         made = list({id(c): c for contacts in self._contacts for c in contacts}.values())
         place = {id(c): k for k, c in enumerate(made)}
         labels = list(dict.fromkeys((c.first.name, c.second.name) for c in made))
@@ -89,30 +91,30 @@ class Recorder:
         wrench = np.zeros((len(states), len(labels), 6))
         for t, contacts in enumerate(self._contacts):
             if contacts:
-                wrench[t, [column[id(c)] for c in contacts]] = solutions[t].wrenches
+                wrench[t, [column[id(c)] for c in contacts]] = outcomes[t].touching.wrenches
         arrays = {
             "time": np.array([s.time for s in states]),
             "qpos": np.array([s.qpos for s in states]),
             "qvel": np.array([s.qvel for s in states]),
-            "qacc": np.array([s.qacc for s in solutions]),
+            "qacc": np.array([o.qacc for o in outcomes]),
             "contact_set": np.array([kinds.index(s) for s in sets], np.int32),
-            "closest": np.array([s.closest for s in solutions], np.float32),
+            "closest": np.array([o.plan.closest for o in outcomes], np.float32),
         }
         arrays["qpos"], arrays["qvel"] = _surprise(self._sim.scene.model, arrays, self._sim.dt)
         arrays["first_qpos"], arrays["first_qvel"] = states[0].qpos, states[0].qvel
         arrays["qacc"], arrays["wrench"] = _whole(arrays["qacc"], _QUANTA["qacc"]), _whole(wrench, _QUANTA["wrench"])
         timing = [
-            (seconds, s.timing.solve, s.timing.model, s.timing.assemble)
-            for seconds, s in zip(self._seconds, solutions, strict=True)
+            (seconds, o.plan.timing.solve, o.plan.timing.model, o.plan.timing.assemble)
+            for seconds, o in zip(self._seconds, outcomes, strict=True)
         ]
         arrays |= dict(zip(_TIMES, (1e3 * np.array(timing)).T.astype(np.float32), strict=True))
         applied = np.array([s.applied for s in states])
         if applied.any():
             arrays["applied"] = applied
-        if self._sim.masses.changes:
+        if self._sim.live.masses.changes:
             arrays["body_mass"], arrays["body_inertia"] = np.array(self._mass), np.array(self._inertia)
         names = list(dict.fromkeys(self._phases))
-        inputs, self._sim.inputs = self._sim.inputs, []
+        inputs, self._sim.live.inputs = self._sim.live.inputs, []
         arrays["phase"] = np.array([names.index(p) for p in self._phases], np.int32)
         info = {
             "contacts": [c.checkpoint() for c in made],

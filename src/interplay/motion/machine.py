@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from interplay.constraints.contact import Contact
-from interplay.errors import ContactError, InputError, number, unknown_name
+from interplay.errors import ContactError, InputError, InterplayError, number, unknown_name
 from interplay.motion.conditions import missing
 from interplay.objectives.base import FADE, Objective
 
@@ -132,6 +133,8 @@ class Machine:
         self._begun: dict[str, Entry | None] = {p.since: None for p in phases if p.since is not None}
         """Last entries of the phases that others refer to."""
         self.entries: list[Entry] = []
+        self._foreseen: tuple[Entry | None, tuple[Contact, ...] | None] = None, None
+        """The entry whose coming contacts were told, and these."""
         self.visited: list[str] = []
         self.failure: str | None = None
         self.done = False
@@ -140,6 +143,31 @@ class Machine:
     def phase(self) -> Phase | None:
         """The phase in force."""
         return self.phases[self.entries[-1].phase] if self.entries else None
+
+    @property
+    def label(self) -> str:
+        """Name of the phase in force."""
+        return self.phase.name if self.phase else ""
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Names of all phases."""
+        return tuple(self._order)
+
+    @property
+    def attended(self) -> tuple[str, ...]:
+        """Names of the phases for live control."""
+        return tuple(name for name, phase in self.phases.items() if phase.interactive)
+
+    @property
+    def waiting_since(self) -> float | None:
+        """When the phase for live control was entered [s], if it is in force."""
+        return self.entries[-1].time if self.phase and self.phase.interactive else None
+
+    @property
+    def in_force(self) -> list[tuple[str, list[Objective]]]:
+        """Objectives of the phase in force and of those that are handing over, under their phases' names."""
+        return [(entry.phase, entry.objectives) for entry in self.entries]
 
     @property
     def objectives(self) -> list[Objective]:
@@ -185,8 +213,20 @@ class Machine:
             wait = missing(phase.until, sim) if phase.until is not None else ""
             self.failure = f"{phase} did not end within {phase.timeout:g} s" + (f": {wait}" if wait else "")
 
-    def foresee(self, sim: Simulation) -> tuple[Contact, ...]:
-        """Return the contacts of the phase to come, as far as they can be told: less what this one releases, with what that makes."""
+    def coming_contacts(self, sim: Simulation) -> tuple[Contact, ...] | None:
+        """Return the contacts of the phase to come: less what this one releases, with what that makes.
+
+        They are told from the second step of a phase on; what cannot be made is told when it is tried.
+        """
+        if not self.entries or self.elapsed(sim.time) <= 0:
+            return None
+        if self._foreseen[0] is not self.entries[-1]:
+            with suppress(InterplayError):
+                self._foreseen = self.entries[-1], None
+                self._foreseen = self.entries[-1], self._foresee(sim)
+        return self._foreseen[1]
+
+    def _foresee(self, sim: Simulation) -> tuple[Contact, ...]:
         phase = self.phases[self.entries[-1].phase]
         following = self._following(phase.name)
         made = self.phases[following].make if following is not None and not phase.interactive else ()
@@ -241,7 +281,14 @@ class Machine:
             self.entries[-1].left, self.entries[-1].fade = now, phase.fade
         self._activate(
             sim,
-            Entry(name, now, sim.state.qpos.copy(), sim.state.qvel.copy(), not self.entries, masses=sim.masses.present),
+            Entry(
+                name,
+                now,
+                sim.state.qpos.copy(),
+                sim.state.qvel.copy(),
+                not self.entries,
+                masses=sim.live.masses.present,
+            ),
         )
 
     def _activate(self, sim: Simulation, entry: Entry) -> None:
@@ -259,7 +306,7 @@ class Machine:
             entry.objectives = list(phase.objectives(sim, *begun))
         else:
             entry.objectives = list(phase.objectives)
-        sim.take_up(entry.objectives, entry.phase)
+        sim.live.adjustments.take_up(entry.objectives, entry.phase)
         self.entries.append(entry)
         self._share_fades()
 

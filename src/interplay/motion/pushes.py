@@ -9,6 +9,7 @@ import numpy as np
 
 from interplay.errors import InputError, vector
 from interplay.scene.kinematics import Kinematics
+from interplay.scene.scene import Scene
 
 STIFFNESS, MOST_FORCE, MOST_IMPULSE = 1000.0, 400.0, 50.0
 """Stiffness [N/m] of the spring by which a body is pulled, the most it pulls with [N], the largest impulse [N·s]: a firm hand."""
@@ -37,8 +38,18 @@ class Push(NamedTuple):
     torque: np.ndarray
     local: np.ndarray
     until: float
-    yields: bool = False
-    """Whether objectives give way to it."""
+    given_way: bool = False
+    """Whether objectives give way to it, or hold against it."""
+
+    def checkpoint(self) -> list[Any]:
+        """Return it as plain numbers."""
+        return [part.tolist() if isinstance(part, np.ndarray) else part for part in self]
+
+    @classmethod
+    def restore(cls, data: list[Any]) -> Push:
+        """Return what ``checkpoint`` returned."""
+        body, force, torque, local, until, given_way = data
+        return cls(body, np.array(force), np.array(torque), np.array(local), until, given_way)
 
     def generalized(self, terms: Kinematics, out: np.ndarray) -> None:
         """Add its generalized force (nv,)."""
@@ -71,6 +82,16 @@ class Pull(NamedTuple):
         spring, damper = stiffness * (self.goal - point), 2.0 * np.sqrt(stiffness * mass) * velocity[:3]
         return point, bounded(spring, self.most) - bounded(damper, self.most)
 
+    def checkpoint(self) -> list[Any]:
+        """Return it as plain numbers."""
+        return [self.body, self.local.tolist(), self.goal.tolist(), self.most]
+
+    @classmethod
+    def restore(cls, data: list[Any]) -> Pull:
+        """Return what ``checkpoint`` returned."""
+        body, local, goal, most = data
+        return cls(body, np.array(local), np.array(goal), most)
+
     def push(self, terms: Kinematics, dt: float) -> Push:
         """Return its force as a push."""
         return Push(self.body, self.force(terms, dt)[1], np.zeros(3), self.local, np.inf, True)
@@ -88,6 +109,23 @@ def strength(m: mujoco.MjModel, body: int) -> tuple[float, float]:
     measure = CHARACTER if (m.dof_treeid[m.jnt_dofadr[joints]] == tree).any() else THING
     mass = float(m.body_mass[m.body_treeid == tree].sum())
     return min(MOST_FORCE, measure.pull * 9.81 * mass), min(MOST_IMPULSE, measure.push * mass)
+
+
+def movable(scene: Scene, body: str) -> int:
+    """Return the id of a body that can move, or raise an error."""
+    if not isinstance(body, str):
+        raise InputError(f"expected the name of a body, got {body!r}")
+    index = scene.body(body)
+    if scene.model.body_treeid[index] < 0:
+        raise InputError(f"{body!r} cannot move: it belongs to the fixed environment")
+    return index
+
+
+def hand_push(m: mujoco.MjModel, body: int, impulse: Any, dt: float) -> tuple[np.ndarray, float]:
+    """Return force [N] and seconds of a hand's push: an impulse [N·s] of at most what the body can stand, within 0.1 s."""
+    given = bounded(vector("push impulse", impulse, 3), strength(m, body)[1])
+    seconds = max(1, round(PUSH_SECONDS / dt)) * dt
+    return given / seconds, seconds
 
 
 def within_reach(what: str, point: Any) -> np.ndarray:

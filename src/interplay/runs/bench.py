@@ -12,10 +12,11 @@ import numpy as np
 from rich.table import Table
 
 from interplay.catalogue import registry, scenario
-from interplay.control.state import Solution
+from interplay.control.state import State
 from interplay.errors import number, settings
 from interplay.io.recording import problem_size
 from interplay.io.report import table_size
+from interplay.models.motors import torque_limits
 from interplay.objectives.base import FADE
 from interplay.qp.problem import QP, QPSolution, QPSolver
 from interplay.qp.solvers import DEFAULT, Piqp, make_solver
@@ -23,7 +24,9 @@ from interplay.rehearsal import keep_what_is_loaded
 from interplay.runs.bench_report import PAPER, write_report
 from interplay.runs.run import finished, make_folder
 from interplay.scenario import Scenario, parts
+from interplay.scene.kinematics import Kinematics
 from interplay.simulation import Simulation
+from interplay.worlds.world import Outcome
 
 RING_SIZES = (1, 2, 3, 5, 8, 12, 16, 24)
 """Rings that show how time grows with the cast."""
@@ -104,7 +107,7 @@ def _ready(case: Case) -> Simulation:
 def _script(sim: Simulation, case: Case, steps: int | None) -> Iterator[int]:
     """Yield step after step until the script is over, has failed or was cut short."""
     while sim.time < case.scenario.timeout and not finished(sim, case.scenario):
-        if sim.steps == steps or (sim.machine is not None and sim.machine.failure):
+        if sim.steps == steps or (sim.behaviour is not None and sim.behaviour.failure):
             return
         yield sim.steps
 
@@ -116,23 +119,23 @@ def _time(case: Case, steps: int | None) -> dict[str, Any]:
     sim = case.simulation()
     rows, phases, smooth, sizes, contacts = [], [], _Smoothness(sim), {}, None
     for _ in _script(sim, case, steps):
-        begin, worked = clock.perf_counter(), clock.thread_time()
-        solution = sim.step()
-        rows.append((clock.perf_counter() - begin, *solution.timing, clock.thread_time() - worked))
-        phase = sim.machine.phase.name if sim.machine and sim.machine.phase else ""
+        state, begin, worked = sim.state, clock.perf_counter(), clock.thread_time()
+        outcome = sim.step()
+        rows.append((clock.perf_counter() - begin, *outcome.plan.timing, clock.thread_time() - worked))
+        phase = sim.behaviour.label if sim.behaviour else ""
         if phase not in sizes or sim.contacts.items is not contacts:
             size, contacts = problem_size(sim), sim.contacts.items
             if size["vars"] >= sizes.get(phase, size)["vars"]:
                 sizes[phase] = size
         if not phases or phases[-1][1] != phase:
             phases.append((len(rows) - 1, phase))
-        smooth.add(solution)
+        smooth.add(state, outcome)
     ms = 1e3 * np.array(rows)
     entry: dict[str, Any] = {
         "case": case.label,
         "dt": sim.dt,
         "steps": len(ms),
-        "failure": sim.machine.failure if sim.machine else None,
+        "failure": sim.behaviour.failure if sim.behaviour else None,
         "characters": sum(sim.scene.kind(name) == "character" for name in sim.scene.names),
         **table_size(sizes, case.scenario.table_phase, case.scenario.table_pairs),
         "min_ms": float(ms[:, 0].min()),
@@ -155,22 +158,23 @@ class _Smoothness:
     def __init__(self, sim: Simulation):
         bodies = [body for name in sim.scene.names for body in parts(sim, name, *_ENDS)]
         self._sim, self._bodies = sim, [sim.scene.body(body) for body in bodies]
-        limit = sim.controller.limits.torque
+        self._terms, limit = Kinematics(sim.scene.model), torque_limits(sim.scene.model)
         self._limit = np.where(np.isfinite(limit), limit, np.inf)
         self._last: tuple[np.ndarray, np.ndarray] | None = None
         self.jumps: list[tuple[float, float, float]] = []
 
-    def add(self, solution: Solution) -> None:
-        """Take the step just made; the controller's terms are still those it was solved with."""
-        terms, a = self._sim.controller.terms, np.zeros((len(self._bodies), 3))
+    def add(self, state: State, outcome: Outcome) -> None:
+        """Take a step, and the state in which it began."""
+        terms, a = self._terms, np.zeros((len(self._bodies), 3))
+        terms.update(state.qpos, state.qvel)
         for k, body in enumerate(self._bodies):
             _, bias, jacobian = terms.point(body, terms.xpos[body])
-            a[k] = (jacobian @ solution.qacc[terms.chain(body)] + bias)[:3]
+            a[k] = (jacobian @ outcome.qacc[terms.chain(body)] + bias)[:3]
         if self._last is not None:
-            tau = np.abs(solution.tau - self._last[0])
+            tau = np.abs(outcome.tau - self._last[0])
             moved = np.linalg.norm(a - self._last[1], axis=1)
             self.jumps.append((tau.max(), (tau / self._limit).max(), moved.max(initial=0.0)))
-        self._last = solution.tau, a
+        self._last = outcome.tau, a
 
     def summary(self, changes: Sequence[int]) -> dict[str, dict[str, float | None]]:
         """Return of each kind of jump the largest within FADE of phase changes (steps), and the median away from them."""
@@ -193,7 +197,7 @@ def _compare(case: Case, solvers: Sequence[str]) -> dict[str, Any]:
     sim = _ready(case)
     sample = []
     for _ in range(_PROBLEMS):
-        sample.append(sim.controller.problem(sim.state))
+        sample.append(sim.controller.problem(sim.state, sim.demands))
         sim.step()
     out = {}
     for name in solvers:

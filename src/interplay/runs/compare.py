@@ -16,7 +16,7 @@ from rich.table import Table
 
 from interplay.catalogue import scenario
 from interplay.io.recording import Recording
-from interplay.motion.controls import read_targets
+from interplay.motion.targets import read_targets
 from interplay.objectives.balance import Balance
 from interplay.objectives.base import Objective
 from interplay.objectives.com import Com
@@ -95,14 +95,16 @@ def _judge(name: str, runs: Mapping[str, Recording], options: Mapping[str, Any])
     header = runs["integrated"].header
     sim = scenario(name)(header["parameters"]).simulation(header["dt"], header["solver"], header["seed"])
     if options["targets"] is not None:
-        sim.targets = sorted([*sim.targets, *read_targets(options["targets"], sim)], key=lambda t: t.time)
+        sim.live.targets = sorted([*sim.live.targets, *read_targets(options["targets"], sim)], key=lambda t: t.time)
     states = {c: (r["qpos"], r["qvel"]) for c, r in runs.items()}
     terms, steps = Kinematics(sim.scene.model), runs["integrated"].steps
     errors: dict[str, dict[str, np.ndarray]] = {}
     for k in range(steps):
         time = sim.time
         sim.step()
-        asked = _tasks([o for o in (sim.machine.objectives if sim.machine else sim.objectives) if o.level(time) >= 0.5])
+        asked = _tasks(
+            [o for o in (sim.behaviour.objectives if sim.behaviour else sim.objectives) if o.level(time) >= 0.5]
+        )
         for controller, (qpos, qvel) in states.items():
             if k >= len(qpos):
                 continue

@@ -14,7 +14,7 @@ from interplay.errors import InputError, InterplayError, number
 from interplay.io.recording import Recorder, Recording
 from interplay.io.report import make_report, write_report
 from interplay.models.loader import Character
-from interplay.motion.controls import read_targets
+from interplay.motion.targets import read_targets
 from interplay.qp import solvers
 from interplay.rehearsal import keep_what_is_loaded
 from interplay.scenario import Scenario
@@ -38,7 +38,7 @@ def run(
     parameters: Mapping[str, Any] | None = None,
     character: str | Path | None = None,
     targets: str | Path | None = None,
-    world: str = "direct",
+    world: str | None = None,
     controller: str = "integrated",
     resume: bool = False,
     progress: Progress | None = None,
@@ -79,8 +79,8 @@ def run(
     chosen = scenario(name)(parameters, Character(character) if character is not None else None)
     sim = chosen.simulation(dt, solver, seed, world, controller)
     if targets is not None:
-        sim.targets = sorted([*sim.targets, *read_targets(targets, sim)], key=lambda t: t.time)
-    last_target = sim.targets[-1].time if sim.targets else 0.0
+        sim.live.targets = sorted([*sim.live.targets, *read_targets(targets, sim)], key=lambda t: t.time)
+    last_target = sim.live.targets[-1].time if sim.live.targets else 0.0
     if seconds is not None:
         seconds = number("seconds", seconds, sim.dt, 1e7, "s")
     make_folder(out)
@@ -100,7 +100,7 @@ def run(
         "dt": sim.dt,
         "seed": seed,
         "solver": solver,
-        "world": world,
+        "world": sim.world.name,
         "controller": controller,
         "character": str(Path(character).resolve()) if character is not None else None,
         "targets": str(Path(targets).resolve()) if targets is not None else None,
@@ -113,7 +113,7 @@ def run(
     failure = _loop(sim, chosen, seconds, last_target, progress)
     recorder.close()
     done = failure is None and finished(sim, chosen, last_target)
-    report = make_report(Recording(out), done, failure) | {"unused_adjustments": sim.unused_adjustments()}
+    report = make_report(Recording(out), done, failure) | {"unused_adjustments": sim.live.adjustments.unused()}
     write_report(report, out / "report.json")
     chosen.figures(out)
     return report
@@ -134,20 +134,18 @@ def _all_parameters(name: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
 
 def finished(sim: Simulation, chosen: Scenario, last_target: float = 0.0) -> bool:
     """Return whether a scenario has come to its end: its phases are over, or its interactive one was held long enough."""
-    machine = sim.machine
-    if machine is None or machine.phase is None:
-        return False
-    if machine.done:
-        return True
-    held = sim.time - max(machine.entries[-1].time, last_target)
-    return machine.phase.interactive and held >= chosen.hold_interactive - 1e-9
+    behaviour = sim.behaviour
+    if behaviour is None or behaviour.done:
+        return behaviour is not None
+    since = behaviour.waiting_since
+    return since is not None and sim.time - max(since, last_target) >= chosen.hold_interactive - 1e-9
 
 
 def _fallen(sim: Simulation) -> str:
     """Return who is falling, in words; nothing where nobody is."""
     for name in sim.scene.names:
         if sim.scene.kind(name) == "character" and (speed := float(np.linalg.norm(sim.com(name)[1]))) > FALLING:
-            where = f"{sim.machine.phase}: " if sim.machine is not None and sim.machine.phase is not None else ""
+            where = f"phase {sim.behaviour.label!r}: " if sim.behaviour is not None else ""
             return (
                 f"{where}{name} falls (centre of mass at {speed:.1f} m/s after {sim.time:.1f} s); is there a 'com' and a "
                 f"'balance' objective for {name}, and all that is asked within reach?"
@@ -170,13 +168,13 @@ def _loop(
             elif sim.time >= chosen.timeout + last_target:
                 return f"not finished after {chosen.timeout + last_target:g} s"
             sim.step()
-            if sim.machine is not None and sim.machine.failure:
-                return sim.machine.failure
+            if sim.behaviour is not None and sim.behaviour.failure:
+                return sim.behaviour.failure
             if sim.steps % every:
                 continue
             if seconds is None and (fallen := _fallen(sim)):
                 return fallen
             if progress:
-                progress(sim.time, seconds, sim.machine.phase.name if sim.machine and sim.machine.phase else "")
+                progress(sim.time, seconds, sim.behaviour.label if sim.behaviour else "")
     except InterplayError as error:
         return str(error)

@@ -117,7 +117,7 @@ class Acrobats(base.Scenario):
         pair: Carried = {**alone, "middle": ("top",)}
         tower: Carried = {**pair, "bottom": ("middle", "top")}
         stand: Standing = {name: _soles(name) for name in _CAST}
-        control = sim.add_control(self._control(sim))
+        control = sim.live.add_control(self._control(sim))
 
         def shake(sim: ip.Simulation) -> list[ip.Objective]:
             """Her centre of mass follows the user; whom she stands on come under her, and all stay over their soles."""
@@ -131,7 +131,7 @@ class Acrobats(base.Scenario):
                 ),
             ]
 
-        sim.machine = ip.Machine(
+        sim.behaviour = ip.Machine(
             [
                 ip.Phase("ready", self._balance(stand, alone, 1.0), seconds=1.0),
                 *self._climb("top", "middle", alone, pair),

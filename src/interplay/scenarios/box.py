@@ -72,7 +72,7 @@ class Box(base.Scenario):
         rest = np.concatenate([terms.xpos[sim.scene.body("box")], [1, 0, 0, 0]])
         k = self.scale(1.68)
         home = ip.pose_value((0.13 + 0.30 * k, 0, 1.22 * k))
-        control = sim.add_control(
+        control = sim.live.add_control(
             ip.Control(
                 "box",
                 "pose",
@@ -169,7 +169,7 @@ class Box(base.Scenario):
                 timeout=None,
             ),
         ]
-        sim.machine = ip.Machine(phases)
+        sim.behaviour = ip.Machine(phases)
 
 
 def _pose(sim: ip.Simulation) -> np.ndarray:

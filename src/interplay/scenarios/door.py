@@ -56,7 +56,7 @@ class Door(base.Scenario):
         for part in base.parts(sim, "alice", "right_forearm"):
             sim.collisions.add("door/panel", part, influence=0.05, security=0.01)
             sim.collisions.add("door/right_post", part, influence=0.05, security=0.01)
-        angle = sim.add_control(
+        angle = sim.live.add_control(
             ip.Control(
                 "door", "scalar", [0.0], [0.0], [0.8], max_speed=0.5, unit="rad", help="opening angle of the door"
             )
@@ -68,7 +68,7 @@ class Door(base.Scenario):
         turned = -self.p.knob
         away = [self.scale(1.70) * v for v in (-0.42, -0.5, 0.95)]
         grasp = {"grip_force": 300.0}
-        sim.machine = ip.Machine(
+        sim.behaviour = ip.Machine(
             [
                 ip.blocks.reach("reach", _HAND, _KNOB, seconds=1.6, extra=balance, gap=0.008, weight=60.0),
                 ip.Phase("grasp", balance, make=[(_HAND, _KNOB, grasp)], seconds=0.5),

@@ -78,7 +78,7 @@ class Funambulist(base.Scenario):
             "walk", ip.Walker("alice", surfaces="beam/top"), self.p.steps, gait, carried=("bar",), finish=1.0
         )
         weights = [
-            sim.add_control(
+            sim.live.add_control(
                 ip.Control(
                     f"{side}_weight",
                     "scalar",
@@ -93,13 +93,13 @@ class Funambulist(base.Scenario):
             for side in ("left", "right")
         ]
         for side, control in zip(("left", "right"), weights, strict=True):
-            sim.weigh(f"bar/{side}_weight", control)
+            sim.live.weigh(f"bar/{side}_weight", control)
         for time in np.arange(0.5, walk.seconds, self.p.every):
             for control in weights:
-                sim.targets.append(
+                sim.live.targets.append(
                     ip.Target(float(time), control.name, sim.rng.uniform(self.p.lightest, self.p.heaviest, 1))
                 )
-        sim.machine = ip.Machine([*walk.phases(), ip.Phase("balance", self._balance, interactive=True, timeout=None)])
+        sim.behaviour = ip.Machine([*walk.phases(), ip.Phase("balance", self._balance, interactive=True, timeout=None)])
 
     def _balance(self, sim: ip.Simulation) -> Sequence[ip.Objective]:
         """Keep the centre of mass of both over the two feet."""

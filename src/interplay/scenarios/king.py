@@ -103,7 +103,7 @@ class King(base.Scenario):
         rest = ip.pose_value(terms.xpos[sim.scene.body("litter")])
         up = rest + [0, 0, self.p.lift, 0, 0, 0, 0]
         away = np.zeros(3) if self.p.carried else np.array([(self.p.steps - 1) * self.p.stride, 0.0, self.p.lift])
-        control = sim.add_control(
+        control = sim.live.add_control(
             ip.Control(
                 "reach",
                 "point",
@@ -147,11 +147,11 @@ class King(base.Scenario):
             return ip.Phase(name, self._carry(to, seconds), since=since, seconds=seconds + 0.1, **more)
 
         if self.p.carried:
-            sim.machine = ip.Machine([carrying("hold", rest, 0.5, "hold"), reaching("hold")])
+            sim.behaviour = ip.Machine([carrying("hold", rest, 0.5, "hold"), reaching("hold")])
             return
         again = down + [0, 0, self.p.lift, 0, 0, 0, 0]
         grasps = [(*pair, grasp) for pair in _GRASPS]
-        sim.machine = ip.Machine(
+        sim.behaviour = ip.Machine(
             [
                 ip.Phase("bend", lambda sim: self._bend(sim, 1.6), seconds=1.6, until=at_the_poles),
                 ip.Phase("grasp", self._still, since="grasp", make=grasps, seconds=0.5),

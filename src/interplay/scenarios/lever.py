@@ -48,7 +48,7 @@ class Lever(base.Scenario):
             sim.collisions.add("lever/bulk", limb, influence=0.10, security=0.03)
         for limb in base.parts(sim, "alice", "pelvis", "left_thigh", "right_thigh", "left_shank", "right_shank"):
             sim.collisions.add("lever/post", limb, influence=0.06, security=0.015)
-        angle = sim.add_control(
+        angle = sim.live.add_control(
             ip.Control("lever", "scalar", [0.0], [-0.5], [0.5], max_speed=0.6, unit="rad", help="angle of the lever")
         )
 
@@ -77,7 +77,7 @@ class Lever(base.Scenario):
         def moved(goal: float) -> Any:
             return ip.conditions.joint_at("lever/hinge", goal, 0.03)
 
-        sim.machine = ip.Machine(
+        sim.behaviour = ip.Machine(
             [
                 ip.Phase("reach", hands(False), seconds=1.3, until=near),
                 ip.Phase("grasp", balance, make=grasp, seconds=0.5),

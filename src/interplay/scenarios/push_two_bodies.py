@@ -81,7 +81,7 @@ class PushTwoBodies(base.Scenario):
     def start(self, sim: ip.Simulation) -> None:
         """One program: the cart touches the load, and the load has the objective."""
         sim.contacts.add("cart/front", "load/back")
-        goal = sim.add_control(
+        goal = sim.live.add_control(
             ip.Control("load", "scalar", [self.p.distance], [0.0], [4.0], max_speed=0.5, help="position of the load")
         )
 
@@ -89,7 +89,7 @@ class PushTwoBodies(base.Scenario):
             return [ip.JointAngle("load/slide", reference, weight=100.0, max_speed=5.0)]
 
         arrived = ip.conditions.joint_at("load/slide", self.p.distance, 0.01)
-        sim.machine = ip.Machine(
+        sim.behaviour = ip.Machine(
             [
                 ip.Phase("push", lambda sim: push(self._plan(sim.time)), seconds=self.p.seconds, until=arrived),
                 ip.Phase("hold", push(goal), interactive=True, timeout=None),

@@ -100,7 +100,7 @@ class Ring(base.Scenario):
             sim.contacts.add(f"c{k}/right_grip", f"c{(k + 1) % n}/left_grip")
         sim.objectives += [ip.Posture(*names, weight=0.3)]
         home = np.mean([sim.com(name)[0] for name in names], axis=0)
-        control = sim.add_control(
+        control = sim.live.add_control(
             ip.Control(
                 "com",
                 "point",
@@ -111,7 +111,7 @@ class Ring(base.Scenario):
                 help="common centre of mass of all",
             )
         )
-        sim.machine = ip.Machine(
+        sim.behaviour = ip.Machine(
             [
                 ip.Phase(
                     "sway",

@@ -58,7 +58,7 @@ class Stand(base.Scenario):
             sim.objectives += [ip.Orientation(body, weight=5.0) for body in base.parts(sim, "alice", "chest")]
             sim.objectives += [ip.Orientation(body, weight=1.0) for body in base.parts(sim, "alice", "head")]
         chosen = ["xyz".index(a) for a in axes]
-        control = sim.add_control(
+        control = sim.live.add_control(
             ip.Control(
                 "com",
                 "point",
@@ -82,7 +82,7 @@ class Stand(base.Scenario):
         sway, crouch = self.p.sway, self.p.crouch
         part = slice(3 - len(axes), 3)
         follow = ip.Part(control, part, part)
-        sim.machine = ip.Machine(
+        sim.behaviour = ip.Machine(
             [
                 move("settle", (0, 0, 0), 0.8),
                 move("sway left", (0, sway, 0), 1.0),

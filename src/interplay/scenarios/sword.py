@@ -158,7 +158,7 @@ class Sword(base.Scenario):
         """Make the phases: ready and swipe for each attack, back to the guard, and the live sword."""
         tip = float(sim.scene.model.site_pos[sim.scene.site("sword/tip")][0])
         home = _pose(_GUARD)
-        control = sim.add_control(
+        control = sim.live.add_control(
             ip.Control(
                 "sword",
                 "pose",
@@ -197,7 +197,7 @@ class Sword(base.Scenario):
             # The user may drive the blade where no dodging helps: then it stops before her rather than push her over.
             ip.Phase("follow", held(control, 6.0), interactive=True, timeout=None),
         ]
-        sim.machine = ip.Machine(phases)
+        sim.behaviour = ip.Machine(phases)
 
 
 def _both(**angles: float) -> dict[str, float]:

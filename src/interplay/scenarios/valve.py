@@ -43,7 +43,7 @@ class Valve(base.Scenario):
             limbs = ("chest", "pelvis", "head", "left_hand", "left_thigh", "right_thigh", "right_forearm")
             for limb in base.parts(sim, "alice", *limbs):
                 sim.collisions.add(f"valve/{part}", limb, influence=0.06, security=0.015)
-        angle = sim.add_control(
+        angle = sim.live.add_control(
             ip.Control("valve", "scalar", [0.0], [-6.3], [6.3], max_speed=1.5, unit="rad", help="angle of the wheel")
         )
 
@@ -53,7 +53,7 @@ class Valve(base.Scenario):
         turn, seconds = self.p.turn, 0.9 + 0.55 * self.p.turn
         grasp = [(_HAND, _HANDLE, {"grip_force": 300.0})]
         back = (sim.terms.site_xpos[sim.scene.site(_HANDLE)] + [-0.06, -0.22, -0.2]).tolist()
-        sim.machine = ip.Machine(
+        sim.behaviour = ip.Machine(
             [
                 ip.blocks.reach("reach", _HAND, _HANDLE, seconds=1.5, extra=balance, gap=0.008, weight=60.0),
                 ip.Phase("grasp", balance, make=grasp, seconds=0.5),

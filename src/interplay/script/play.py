@@ -59,7 +59,7 @@ class Play:
 
     def control(self, name: str) -> ip.Control:
         """Return a live control."""
-        return pick("control", str(name), self.sim.controls)
+        return pick("control", str(name), self.sim.live.controls)
 
     def joint(self, name: str) -> float:
         """Return the present value of a joint [rad, m]."""

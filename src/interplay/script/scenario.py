@@ -124,7 +124,7 @@ def _adjust(sim: ip.Simulation, adjustments: Sequence[Adjustment], name: str) ->
     problems = []
     for entry in adjustments:
         try:
-            sim.adjust(entry.objective, **entry.model_dump(exclude={"objective"}, exclude_none=True))
+            sim.live.adjust(entry.objective, **entry.model_dump(exclude={"objective"}, exclude_none=True))
         except InterplayError as error:
             problems.append(Problem(entry.line, str(error)))
     if problems:
@@ -203,7 +203,7 @@ class ScriptScenario(Scenario):
         with problems.at_line(self.filled.line(("background",))):
             sim.objectives += play.make(file.background)
         with problems.at_line(self.filled.line(("phases",))):
-            sim.machine = self._machine(play)
+            sim.behaviour = self._machine(play)
         problems.raise_any()
         _adjust(sim, file.adjust, self.document.name)
 
@@ -241,11 +241,11 @@ def _add_control(play: Play, name: str, entry: Any) -> None:
         value[:3] += entry.by or (0.0, 0.0, 0.0)
         if entry.range is not None:
             low, high = (value[:3] + np.array(way) for way in entry.range)
-        play.sim.add_control(ip.Control(name, kind, value[: 3 if kind == "point" else 7], low, high, **options))
+        play.sim.live.add_control(ip.Control(name, kind, value[: 3 if kind == "point" else 7], low, high, **options))
         return
-    control = play.sim.add_control(ip.Control(name, "scalar", [entry.slider], low, high, **options))
+    control = play.sim.live.add_control(ip.Control(name, "scalar", [entry.slider], low, high, **options))
     if entry.weighs is not None:
-        play.sim.weigh(entry.weighs, control)
+        play.sim.live.weigh(entry.weighs, control)
 
 
 class _Problems:

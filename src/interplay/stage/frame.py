@@ -49,18 +49,17 @@ class FrameMaker:
 
     def live(self, sim: Simulation, relaxed: Iterable[str], status: Status) -> Frame:
         """Return the frame of a simulation as it is now, with the forces of its last step."""
-        terms, time, machine = sim.terms, sim.time, sim.machine
-        contacts, wrenches = sim.pressing
+        terms, time, behaviour, felt = sim.terms, sim.time, sim.behaviour, sim.state.memory.felt
         return Frame(
             time=time,
-            phase=machine.phase.name if machine and machine.phase else "",
-            coming=machine.coming if machine else (),
+            phase=behaviour.label if behaviour else "",
+            coming=behaviour.coming if behaviour else (),
             qpos=sim.state.qpos,
-            body_load=self.load(sim.solution.tau if sim.solution else None),
+            body_load=self.load(sim.outcome.tau if sim.outcome else None),
             com=self.com(terms),
-            **self.contacts(terms, contacts, wrenches),
+            **self.contacts(terms, felt.contacts, felt.wrenches),
             **self.pairs(terms, sim.state.memory.pairs, sim.collisions.pairs),
-            objectives=objective_views(sim.demands, terms, time),
+            objectives=objective_views(sim.demands.objectives, terms, time),
             relaxed=tuple(relaxed),
             **control_values(sim),
             pull=pull_view(sim),
@@ -157,17 +156,17 @@ def objective_views(objectives: Iterable[Objective], terms: Kinematics, time: fl
 
 def pull_view(sim: Simulation) -> PullView | None:
     """Return what the user's hand holds."""
-    if sim.held is None:
+    if sim.live.held is None:
         return None
-    point, force = sim.held.force(sim.terms, sim.dt)
-    return PullView(sim.scene.model.body(sim.held.body).name, point, sim.held.goal, force)
+    point, force = sim.live.held.force(sim.terms, sim.dt)
+    return PullView(sim.scene.model.body(sim.live.held.body).name, point, sim.live.held.goal, force)
 
 
 def control_values(sim: Simulation) -> dict[str, dict[str, np.ndarray]]:
     """Return the fields of a frame about the live controls."""
     return {
-        "controls": {name: np.array(c.at(sim.time).value, float) for name, c in sim.controls.items()},
-        "wanted": {name: np.array(c.value, float) for name, c in sim.controls.items()},
+        "controls": {name: np.array(c.at(sim.time).value, float) for name, c in sim.live.controls.items()},
+        "wanted": {name: np.array(c.value, float) for name, c in sim.live.controls.items()},
     }
 
 
@@ -175,5 +174,5 @@ def control_views(sim: Simulation) -> tuple[ControlView, ...]:
     """Return the live controls as declared."""
     return tuple(
         ControlView(c.name, c.kind, c.value.copy(), c.low.copy(), c.high.copy(), c.unit, c.help)
-        for c in sim.controls.values()
+        for c in sim.live.controls.values()
     )

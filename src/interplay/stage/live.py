@@ -9,14 +9,20 @@ from functools import partial
 
 import numpy as np
 
-from interplay.control.state import Solution, State
+from interplay.control.state import State
 from interplay.errors import InputError, InterplayError, StateError
-from interplay.motion.controls import Target, targets_text
+from interplay.motion.targets import Target, targets_text
+from interplay.objectives.base import Gains
 from interplay.scenario import Scenario
 from interplay.simulation import Simulation
 from interplay.stage.frame import FrameMaker, Status, control_views
 from interplay.stage.messages import Opening
 from interplay.stage.tape import Mark, Tape
+from interplay.worlds.world import Outcome
+
+
+def _adjust(sim: Simulation, label: str, phase: str | None, gains: Gains) -> None:
+    sim.live.adjust(label, phase=phase, **gains._asdict())
 
 
 class LiveAct:
@@ -34,8 +40,8 @@ class LiveAct:
             xml=sim.scene.xml,
             assets=dict(sim.scene.assets),
             models=self._maker.models,
-            phases=tuple(sim.machine.phases) if sim.machine else (),
-            interactive=tuple(p.name for p in sim.machine.phases.values() if p.interactive) if sim.machine else (),
+            phases=sim.behaviour.labels if sim.behaviour else (),
+            interactive=sim.behaviour.attended if sim.behaviour else (),
             controls=control_views(sim),
             camera=scenario.view(),
             recorded=False,
@@ -50,15 +56,15 @@ class LiveAct:
         self.tape, self.log = Tape(), list[Target]()
         self.ended = ""
         self._past: float | None = None
-        self.sim.inputs.clear()
+        self.sim.live.inputs.clear()
         self._mark()
 
     def _mark(self) -> None:
-        self.tape.mark(self.sim.time, Mark(self.sim.checkpoint(), list(self.sim.targets)))
+        self.tape.mark(self.sim.time, Mark(self.sim.checkpoint(), list(self.sim.live.targets)))
 
-    def _observe(self, state: State, solution: Solution, seconds: float) -> None:
+    def _observe(self, state: State, outcome: Outcome, seconds: float) -> None:
         self._step_ms.append(1e3 * seconds)
-        self._relaxed.update(dict.fromkeys(f"{c.kind}: {c.name}" for c in solution.conflicts))
+        self._relaxed.update(dict.fromkeys(f"{c.kind}: {c.name}" for c in outcome.conflicts))
 
     @property
     def dt(self) -> float:
@@ -107,9 +113,9 @@ class LiveAct:
             sim.step()
             _ = sim.terms  # raises for a state that cannot be
         finally:
-            sim.inputs.clear()  # what came from the scenario's own targets
-        if sim.machine is not None:
-            self.ended = sim.machine.failure or ("finished" if sim.machine.done else "")
+            sim.live.inputs.clear()  # what came from the scenario's own targets
+        if sim.behaviour is not None:
+            self.ended = sim.behaviour.failure or ("finished" if sim.behaviour.done else "")
         if self.tape.mark_due(sim.time):
             self._mark()
 
@@ -121,17 +127,17 @@ class LiveAct:
 
     def reset(self) -> None:
         """Begin again, with the gains as they are now."""
-        gains, mark = dict(self.sim.adjustments), self.tape.last_mark(0.0)
+        gains, mark = dict(self.sim.live.adjustments.gains), self.tape.last_mark(0.0)
         self._restore(mark)
-        before = dict(self.sim.adjustments)
+        before = dict(self.sim.live.adjustments.gains)
         self._begin()
         for (label, phase), wanted in gains.items():
             if before.get((label, phase)) != wanted:
-                self.act(partial(Simulation.adjust, label=label, phase=phase, **wanted._asdict()))
+                self.act(partial(_adjust, label=label, phase=phase, gains=wanted))
 
     def _restore(self, mark: Mark) -> None:
         self.sim.restore(mark.checkpoint)
-        self.sim.targets = list(mark.targets)
+        self.sim.live.targets = list(mark.targets)
         self._relaxed, self._step_ms = {}, []
 
     def resume(self) -> None:
@@ -143,7 +149,7 @@ class LiveAct:
         self.tape.cut(moment)
         self.log = [t for t in self.log if t.time < moment - 1e-9]
         again = [t for t in self.log if t.time > sim.time - 1e-9]
-        sim.targets = sorted([*again, *sim.targets], key=lambda t: t.time)
+        sim.live.targets = sorted([*again, *sim.live.targets], key=lambda t: t.time)
         self._past, self.ended = None, ""
         try:
             while sim.time < moment - 0.5 * sim.dt and not self.ended:
@@ -160,10 +166,10 @@ class LiveAct:
             raise InputError("a moment of the past is shown: press play to go on from there, then touch")
         if self.ended:
             raise InputError("the scenario has ended: reset it, or go back to a moment before")
-        self.sim.inputs.clear()
+        self.sim.live.inputs.clear()
         deed(self.sim)
-        self.log += self.sim.inputs
-        self.sim.inputs.clear()
+        self.log += self.sim.live.inputs
+        self.sim.live.inputs.clear()
 
     def targets(self) -> str:
         """Return the live input so far as the text of a targets file."""

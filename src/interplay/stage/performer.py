@@ -10,7 +10,6 @@ import time as clocks
 from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ import numpy as np
 from interplay.catalogue import registry, scenario
 from interplay.errors import InputError, InterplayError, number, pick, unknown_name, whole
 from interplay.models.loader import Character
+from interplay.motion.pushes import hand_push, movable
 from interplay.rehearsal import keep_what_is_loaded
 from interplay.script.writer import edited
 from interplay.simulation import Simulation
@@ -211,18 +211,18 @@ class Performer:
             case messages.Loop(on):
                 self.looping = bool(on)
             case messages.SetControl(name, value):
-                self._touch(partial(Simulation.set_control, name=name, value=value))
+                self._touch(lambda sim: sim.live.set(name, value))
             case messages.Pull(body, local, goal):
-                self._touch(partial(Simulation.pull, body=body, local=local, goal=goal))
+                self._touch(lambda sim: sim.live.pull(body, local, goal))
             case messages.LetGo():
-                self._touch(Simulation.let_go)
+                self._touch(lambda sim: sim.live.let_go())
             case messages.Push(body, local, impulse):
-                self._touch(partial(Simulation.impulse, body=body, local=local, impulse=impulse))
+                self._touch(lambda sim: _push(sim, body, local, impulse))
             case messages.Adjust(label, weight, stiffness, damping):
                 if not isinstance(label, str):
                     raise InputError(f"adjust: expected the label of an objective, got {label!r}")
-                gains = {"weight": weight, "stiffness": stiffness, "damping": damping}
-                self._touch(partial(Simulation.adjust, label=label, **gains))
+                gains: dict[str, Any] = {"weight": weight, "stiffness": stiffness, "damping": damping}
+                self._touch(lambda sim: sim.live.adjust(label, **gains))
             case messages.Save(client, what):
                 self._save(whole("client", client, 0), what)
             case _:
@@ -275,7 +275,13 @@ class Performer:
         act, stem = self._act, Path(self.name).stem
         texts: dict[str, tuple[str, Callable[[], str]]] = {
             "targets": (f"{stem}-performance.csv", act.targets),
-            "scenario": (f"{stem}-edited.yaml", lambda: edited(act.scenario, act.sim.adjustments)),
+            "scenario": (f"{stem}-edited.yaml", lambda: edited(act.scenario, act.sim.live.adjustments.gains)),
         }
         name, text = pick("thing to save", what, texts)
         self._say(Download(client, name, text().encode()))
+
+
+def _push(sim: Simulation, body: Any, local: Any, impulse: Any) -> None:
+    """Push as a hand does: no harder than the body can stand, and objectives give way."""
+    force, seconds = hand_push(sim.scene.model, movable(sim.scene, body), impulse, sim.dt)
+    sim.live.push(body, force, seconds, local=local, given_way=True)

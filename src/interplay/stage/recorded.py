@@ -9,6 +9,7 @@ from __future__ import annotations
 import pickle
 from bisect import bisect_right
 from collections import deque
+from collections.abc import Sequence
 from itertools import groupby
 from pathlib import Path
 from threading import Thread
@@ -58,18 +59,16 @@ class Twin:
             self.sim.restore(act.block(block - 1)[1] if block else self._first)
             self._next = run.starts[block]
             begin = self.sim.time
-            self.sim.targets = [t for t in run.inputs if t.time > begin - 1e-9]
+            self.sim.live.targets = [t for t in run.inputs if t.time > begin - 1e-9]
         while self._next <= index:
             t, arrays = self._next - run.starts[block], act.block(block)[0]
             wrench = dict(zip(run.contacts, arrays["wrench"][t], strict=True))
             self.sim.retrace(float(arrays["time"][t]), arrays["qpos"][t], arrays["qvel"][t], wrench)
-            machine, phase = self.sim.machine, run.phases[self._next]
-            if machine is not None and machine.phase is not None and machine.phase.name != phase:
-                raise InputError(
-                    f"at {self.sim.time:.3f} s it is in {machine.phase.name!r}, the recording in {phase!r}"
-                )
+            label, phase = self.sim.behaviour.label if self.sim.behaviour else "", run.phases[self._next]
+            if label != phase:
+                raise InputError(f"at {self.sim.time:.3f} s it is in {label!r}, the recording in {phase!r}")
             self._next += 1
-        self.sim.inputs.clear()
+        self.sim.live.inputs.clear()
         return self.sim
 
 
@@ -192,7 +191,7 @@ class RecordedAct:
             com=self._maker.com(terms),
             **self._maker.contacts(terms, step.contacts, step.wrenches),
             **self._maker.pairs(*self._near(sim)),
-            objectives=objective_views(sim.demands, sim.terms, self.time) if sim else (),
+            objectives=objective_views(sim.demands.objectives, sim.terms, self.time) if sim else (),
             relaxed=tuple(relaxed),
             **(control_values(sim) if sim else {"controls": {}, "wanted": {}}),
             pull=pull_view(sim) if sim else None,
@@ -211,11 +210,11 @@ class RecordedAct:
             self.notices.append(Notice("warning", f"{_MISSING}: the scenario does not follow the recording: {error}"))
             return None
 
-    def _near(self, sim: Simulation | None) -> tuple[Kinematics, ActivePairs, list[Pair]]:
+    def _near(self, sim: Simulation | None) -> tuple[Kinematics, ActivePairs, Sequence[Pair]]:
         """Return the pairs inside their influence distance, with the terms they were found at."""
         if sim is None:
             return self._replay.terms, ActivePairs.none(), []
-        return sim.terms, sim.controller.near(sim.state), sim.collisions.pairs
+        return sim.terms, sim.controller.near(sim.state, sim.demands), sim.collisions.pairs
 
 
 def _assets(scene: Path) -> dict[str, bytes]:

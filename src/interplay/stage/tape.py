@@ -7,7 +7,7 @@ import zlib
 from bisect import bisect_left, bisect_right
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from interplay.motion.controls import Target
+from interplay.motion.targets import Target
 from interplay.stage.messages import Frame
 
 FRAMES, MARKS = 18_000, 1_200

@@ -5,8 +5,10 @@ from __future__ import annotations
 import mujoco
 import numpy as np
 
-from interplay.control.state import Solution, State
+from interplay.control.plan import Plan
+from interplay.control.state import State, Touching
 from interplay.scene.scene import Scene
+from interplay.worlds.world import Outcome
 
 
 def integrate(
@@ -20,7 +22,7 @@ def integrate(
 
 
 class DirectWorld:
-    """The program itself is the physics (vaillant2017): its accelerations are integrated."""
+    """The program itself is the physics (vaillant2017): the plan is what happens."""
 
     name = "direct"
 
@@ -28,7 +30,15 @@ class DirectWorld:
         """Take the scene and the step [s]."""
         self._model, self._dt = scene.model, dt
 
-    def advance(self, state: State, solution: Solution, time: float) -> State:
-        """Return the state at the next time; user pushes are not carried over."""
-        qpos, qvel = integrate(self._model, state.qpos, state.qvel, solution.qacc, self._dt)
-        return State(time, qpos, qvel, np.zeros_like(qvel), solution.memory)
+    def advance(self, state: State, plan: Plan, time: float) -> Outcome:
+        """Return the plan, carried out; forces from outside end with the step."""
+        qpos, qvel = integrate(self._model, state.qpos, state.qvel, plan.qacc, self._dt)
+        touching = Touching(plan.contacts, plan.wrenches)
+        after = State(time, qpos, qvel, np.zeros_like(qvel), plan.memory._replace(felt=touching))
+        return Outcome(after, plan.qacc, plan.tau, touching, plan.qfrc_contact, plan.conflicts, plan)
+
+    def checkpoint(self) -> None:
+        """Return nothing: all is in the state."""
+
+    def restore(self, data: None) -> None:
+        """Continue."""

@@ -1,0 +1,51 @@
+"""The outcome of a plan, and what a world is."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from interplay.control.plan import Conflict, Plan
+from interplay.control.state import State, Touching
+
+
+class Outcome(NamedTuple):
+    """What became of a plan within one control step."""
+
+    state: State
+    """The state at the end of the step."""
+    qacc: np.ndarray
+    """Accelerations (nv,) as they were, (v⁺ − v)/Δt."""
+    tau: np.ndarray
+    """Torques (nv,) that the motors gave."""
+    touching: Touching
+    """Contacts and wrenches as they were."""
+    qfrc_contact: np.ndarray
+    """Generalized force (nv,) of all contacts."""
+    conflicts: tuple[Conflict, ...]
+    """What gave way: in the plan, or in the world."""
+    plan: Plan
+
+    @property
+    def fallback(self) -> bool:
+        """Whether something had to give way."""
+        return bool(self.conflicts)
+
+
+class World(Protocol):
+    """Turns a state and a plan into the next state. Where it remembers anything, that is in its checkpoint."""
+
+    name: str
+
+    def advance(self, state: State, plan: Plan, time: float) -> Outcome:
+        """Return what becomes of a plan until ``time`` [s], when the next one is made."""
+        ...
+
+    def checkpoint(self) -> Any:
+        """Return what ``restore`` needs besides the state, as plain numbers; None: nothing."""
+        ...
+
+    def restore(self, data: Any) -> None:
+        """Continue from a checkpoint."""
+        ...
