@@ -20,7 +20,6 @@ from interplay.objectives.com import Com
 from interplay.objectives.com_over import ComOver
 from interplay.objectives.custom import Custom
 from interplay.objectives.force import ContactForce
-from interplay.objectives.frame import Frame
 from interplay.objectives.gaze import Gaze
 from interplay.objectives.joint import JointAngle
 from interplay.objectives.line_balance import LineBalance
@@ -31,6 +30,7 @@ from interplay.objectives.pose import Orientation, Point, Pose, pose_value
 from interplay.objectives.posture import Posture
 from interplay.objectives.reference import Constant, MinimumJerk, Part, Reference, Sample, TimeFunction
 from interplay.objectives.relative import RelativePose
+from interplay.scene.frame import Frame
 from interplay.scene.scene import GROUND, Scene
 from interplay.simulation import Simulation
 
