@@ -1,6 +1,9 @@
 """Interplay: physics-based animation of characters that touch, carry, push, climb on, dodge and help each other."""
 
 import interplay.headless  # noqa: F401 - must come before MuJoCo
+from interplay.constraints.base import GivesWay, Limit, LimitRows
+from interplay.constraints.speed import SpeedLimit
+from interplay.constraints.within import KeepWithin
 from interplay.control.state import State, load_state
 from interplay.errors import ContactError, InputError, InterplayError, SceneError, SolverError, StateError
 from interplay.models.base import Model
@@ -58,11 +61,15 @@ __all__ = [
     "Frame",
     "Gait",
     "Gaze",
+    "GivesWay",
     "Humanoid",
     "InputError",
     "InterplayError",
     "JointAngle",
+    "KeepWithin",
     "Lever",
+    "Limit",
+    "LimitRows",
     "LineBalance",
     "Litter",
     "Machine",
@@ -86,6 +93,7 @@ __all__ = [
     "Simulation",
     "Slider",
     "SolverError",
+    "SpeedLimit",
     "Stairs",
     "State",
     "StateError",

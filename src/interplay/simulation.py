@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from interplay.constraints.base import Limit
 from interplay.constraints.collision import ActivePairs
 from interplay.constraints.collision_set import CollisionSet
 from interplay.constraints.contact import Contact
@@ -64,6 +65,7 @@ class Simulation:
         self._state = self.controller.initial_state()
         self.contacts = ContactSet(scene, lambda: self.terms, lambda: self.time)
         self._objectives: list[Objective] = []
+        self._limits: list[Limit] = []
         self.machine: Machine | None = None
         self.controls: dict[str, Control] = {}
         self.targets: list[Target] = []
@@ -97,6 +99,19 @@ class Simulation:
                 raise InputError(f"objectives: expected objectives such as ip.Com('alice'), got {objective!r}")
         self.take_up(value)
         self._objectives = list(value)
+
+    @property
+    def limits(self) -> list[Limit]:
+        """Limits that hold throughout, beside those of joints and motors."""
+        return self._limits
+
+    @limits.setter
+    def limits(self, value: Sequence[Limit]) -> None:
+        for limit in value:
+            if not isinstance(limit, Limit):
+                raise InputError(f"limits: expected limits such as ip.SpeedLimit('alice', 1.0), got {limit!r}")
+            limit.attach(self.scene)
+        self._limits = list(value)
 
     def take_up(self, objectives: Sequence[Objective], phase: str | None = None) -> None:
         """Bind objectives that come into force (in a phase), and give them the gains that their labels were adjusted to."""
@@ -441,7 +456,7 @@ class Simulation:
         return [*self._objectives, *(self.machine.objectives if self.machine else ())]
 
     def _demands(self) -> Demands:
-        return Demands(self.contacts.items, self.demands)
+        return Demands(self.contacts.items, self.demands, tuple(self._limits))
 
     def _applied(self) -> tuple[np.ndarray, np.ndarray | None]:
         """Return the generalized force of the pushes in force and of the user's hand, and the acceleration given way to."""

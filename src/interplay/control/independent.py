@@ -25,7 +25,7 @@ from scipy import sparse
 
 from interplay.constraints.contact import TORQUE_ARM, Contact
 from interplay.control.assembly import Assembly
-from interplay.control.integrated import IntegratedController, name_conflicts, relaxable
+from interplay.control.integrated import IntegratedController
 from interplay.control.response import respond
 from interplay.control.state import Conflict, Solution, State, dump_state
 from interplay.errors import StateError
@@ -82,7 +82,7 @@ class IndependentController(IntegratedController):
         force = tau + terms.qfrc_passive + state.applied - terms.qfrc_bias
         found = respond(terms, assembly.rows, qp.A[slip, : assembly.nv].toarray(), force, self.dt)
         slipped = [("A", slip.start + k, float(s)) for k, s in enumerate(found.slip) if abs(s) > SLIPPING]
-        conflicts = (*conflicts, *name_conflicts(slipped, assembly, terms))
+        conflicts = (*conflicts, *assembly.name_conflicts(slipped))
         if not found.settled:
             conflicts = (*conflicts, Conflict("solver", "contact forces", 0.0, ""))
         x = np.concatenate([found.qacc, found.wrench, np.zeros(len(assembly.cost.residual_rate))])
@@ -123,7 +123,7 @@ class IndependentController(IntegratedController):
         for tree in map(int, np.unique(terms.model.dof_treeid[driven])):
             mine = self._own(qp, assembly, tree)
             found, gave_way = self._solve_part(part(qp, x, mine, self._foreign(assembly, tree)), assembly)
-            conflicts += name_conflicts(gave_way, assembly, terms)
+            conflicts += assembly.name_conflicts(gave_way)
             if found is None:  # nothing is known to be better than to let go
                 conflicts.append(Conflict("solver", f"no solution for {self._name(tree)}", 0.0, ""))
                 continue
@@ -167,11 +167,12 @@ class IndependentController(IntegratedController):
             if found.solved:
                 return found.x, []
         places = {block: {int(row): k for k, row in enumerate(rows)} for block, rows in partial.rows.items()}
-        kinds = {
-            kind: [(block, places[block][row]) for block, row in rows if row in places[block]]
-            for kind, rows in relaxable(assembly).items()
-        }
-        relaxed = relax(partial.qp, kinds, Piqp())
+        rows = [
+            row._replace(index=places[row.block][row.index])
+            for row in assembly.relaxable()
+            if row.index in places[row.block]
+        ]
+        relaxed = relax(partial.qp, rows, Piqp())
         if relaxed is None:
             return None, []
         return relaxed.solution.x, [(block, int(partial.rows[block][k]), s) for block, k, s in relaxed.slack]

@@ -10,6 +10,7 @@ import mujoco
 import numba
 import numpy as np
 
+from interplay.constraints.base import Limit
 from interplay.constraints.collision import ActivePairs, PairRows
 from interplay.constraints.collision_set import CollisionSet
 from interplay.constraints.contact import Contact
@@ -42,10 +43,11 @@ from interplay.scene.scene import Scene
 
 
 class Demands(NamedTuple):
-    """Contacts in force and objectives."""
+    """Contacts in force, objectives, and limits beside those of joints and motors."""
 
     contacts: tuple[Contact, ...]
     objectives: list[Objective]
+    limits: tuple[Limit, ...] = ()
 
 
 class IntegratedController:
@@ -129,9 +131,16 @@ class IntegratedController:
         contacts, self._foreseen, now = self._foreseen, None, self._assembly
         slots = now.structure.slots
         cost = Cost(self._structures.trees, now.objectives, contacts)
-        if not self._structures.knows(contacts, cost, self._pairs, slots):
+        if not self._structures.knows(contacts, cost, self._pairs, slots, now.limits):
             ahead = Assembly(
-                self.terms, self._structures, contacts, now.objectives, self._pairs, slots, self.limits.torque
+                self.terms,
+                self._structures,
+                contacts,
+                now.objectives,
+                self._pairs,
+                slots,
+                self.limits.torque,
+                now.limits,
             )
             ahead.x_l[: now.nv], ahead.x_u[: now.nv] = self._lower, self._upper
             ahead.x_l[ahead.pressed] = 0.0
@@ -195,14 +204,21 @@ class IntegratedController:
         """Return the assembly of the present demands: the last one, unless they have changed or more pairs came near."""
         present, last = self._assembly, self._demanded
         grown = self._grow_slots(rows)
-        changed = last is None or demands.contacts is not last.contacts or demands.objectives != last.objectives
+        changed = last is None or demands.contacts is not last.contacts or demands[1:] != last[1:]
         if present is None or changed or grown:
-            for objective in demands.objectives:
-                objective.attach(self.scene)
+            for demand in (*demands.objectives, *demands.limits):
+                demand.attach(self.scene)
             slots = np.array([self._slots.get(trees, 0) for trees in self._pairs.groups], np.int64)
             objectives = self.perception.objectives(self.terms, demands.objectives)
             present = Assembly(
-                self.terms, self._structures, demands.contacts, objectives, self._pairs, slots, self.limits.torque
+                self.terms,
+                self._structures,
+                demands.contacts,
+                objectives,
+                self._pairs,
+                slots,
+                self.limits.torque,
+                demands.limits,
             )
             self._assembly, self._demanded = present, demands
         return present
@@ -227,10 +243,10 @@ class IntegratedController:
             if found.solved:
                 return found, (), False
             conflict = found.conflict
-        relaxed = relax(qp, relaxable(assembly), solvers.make_solver("piqp"), conflict)
+        relaxed = relax(qp, assembly.relaxable(), solvers.make_solver("piqp"), conflict)
         if relaxed is None:
             return self._let_go(qp, assembly, state)
-        return relaxed.solution, name_conflicts(relaxed.slack, assembly, self.terms), True
+        return relaxed.solution, assembly.name_conflicts(relaxed.slack), True
 
     def _refuse_nan(self, qp: QP, assembly: Assembly, state: State) -> None:
         """Raise when the program holds a number that is not finite (or a bound that is NaN), and name the objective if it is one."""
@@ -250,7 +266,7 @@ class IntegratedController:
         slip = qp.A[rows] @ x - qp.b[rows]
         gave = [("A", rows.start + k, float(s)) for k, s in enumerate(slip)]
         found = QPSolution(x, True, "let go", 0, float("nan"), float("nan"), float("nan"), 0.0)
-        return found, (Conflict("solver", "no solution", 0.0, ""), *name_conflicts(gave, assembly, terms)), True
+        return found, (Conflict("solver", "no solution", 0.0, ""), *assembly.name_conflicts(gave)), True
 
     def _solution(
         self,
@@ -316,26 +332,3 @@ def _refuse_stiff(m: mujoco.MjModel, dt: float) -> None:
                 f"dt: {dt:g} s is too long for the spring or damper of {m.joint(joint).name!r}; expected at most {longest:.2g} s "
                 "(or give the joint more armature; of a character from a file, 'passive: drop' in its sidecar)"
             )
-
-
-def relaxable(assembly: Assembly) -> dict[str, list[tuple[str, int]]]:
-    """Return the rows (block, index) of each kind that may give way."""
-    s, nv = assembly.structure, assembly.nv
-    nearby = s.collision_rows.start + np.flatnonzero(assembly.slot_pair >= 0)
-    bounded = np.flatnonzero(np.isfinite(assembly.x_l[:nv]) | np.isfinite(assembly.x_u[:nv]))
-    return {
-        "force": [("x", index) for index in assembly.pressed.tolist()],
-        "collision": [("G", index) for index in nearby.tolist()],
-        "limit": [("x", index) for index in bounded.tolist()],
-        "torque": [("G", index) for index in range(s.torque_rows.stop)],
-        "slip": [("A", index) for index in range(s.slip_rows.start, s.slip_rows.stop)],
-    }
-
-
-def name_conflicts(slack: list[tuple[str, int, float]], assembly: Assembly, terms: Kinematics) -> tuple[Conflict, ...]:
-    """Return the named conflicts; the six rows of a contact are one."""
-    worst: dict[tuple[str, str, str], float] = {}
-    for block, index, amount in slack:
-        label = assembly.label(terms.model, block, index)
-        worst[label] = max(worst.get(label, 0.0), abs(amount))
-    return tuple(Conflict(kind, name, amount, unit) for (kind, name, unit), amount in sorted(worst.items()))
