@@ -230,7 +230,7 @@ class Assembly:
 
 
 _MANY = 1 << 14
-"""More than a scene has sites, and than a contact or a group of pairs has rows."""
+"""More than a scene has sites, and than a contact, a group of pairs or a limit has rows."""
 
 
 def _numbered(owners: np.ndarray, counts: np.ndarray) -> np.ndarray:

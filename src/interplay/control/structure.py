@@ -63,7 +63,6 @@ class Structure:
         free, driven_rows, cones = len(self.free_dofs), len(self.torque_dofs), int(facets.sum())
         self.slip_rows = slice(free, free + rows.size)
         self.residual_rows = slice(self.slip_rows.stop, self.slip_rows.stop + residuals)
-        self.torque_rows = slice(0, driven_rows)
         self.cone_rows = slice(driven_rows, driven_rows + cones)
         self.facet_start = np.concatenate([[0], np.cumsum(facets)])
         """First facet of each contact among the friction rows; last, their number."""
