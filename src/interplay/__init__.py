@@ -1,6 +1,9 @@
 """Interplay: physics-based animation of characters that touch, carry, push, climb on, dodge and help each other."""
 
 import interplay.headless  # noqa: F401 - must come before MuJoCo
+from interplay.constraints.base import GivesWay, Limit, LimitRows
+from interplay.constraints.speed import SpeedLimit
+from interplay.constraints.within import KeepWithin
 from interplay.control.controller import Controller, Demands
 from interplay.control.dump import load_dump
 from interplay.control.plan import Plan
@@ -25,7 +28,6 @@ from interplay.objectives.com import Com
 from interplay.objectives.com_over import ComOver
 from interplay.objectives.custom import Custom
 from interplay.objectives.force import ContactForce
-from interplay.objectives.frame import Frame
 from interplay.objectives.gaze import Gaze
 from interplay.objectives.joint import JointAngle
 from interplay.objectives.line_balance import LineBalance
@@ -36,6 +38,7 @@ from interplay.objectives.pose import Orientation, Point, Pose, pose_value
 from interplay.objectives.posture import Posture
 from interplay.objectives.reference import Constant, MinimumJerk, Part, Reference, Sample, TimeFunction
 from interplay.objectives.relative import RelativePose
+from interplay.scene.frame import Frame
 from interplay.scene.scene import GROUND, Scene
 from interplay.simulation import Simulation
 from interplay.worlds.world import Outcome, World
@@ -67,11 +70,15 @@ __all__ = [
     "Frame",
     "Gait",
     "Gaze",
+    "GivesWay",
     "Humanoid",
     "InputError",
     "InterplayError",
     "JointAngle",
+    "KeepWithin",
     "Lever",
+    "Limit",
+    "LimitRows",
     "LineBalance",
     "Litter",
     "Machine",
@@ -97,6 +104,7 @@ __all__ = [
     "Simulation",
     "Slider",
     "SolverError",
+    "SpeedLimit",
     "Stairs",
     "State",
     "StateError",

@@ -72,6 +72,7 @@ def _play() -> None:
         ip.JointAngle("door/hinge", 0.0),
         ip.Posture("door"),
     ]
+    sim.limits += [ip.SpeedLimit("b", 100.0), ip.KeepWithin("b", (-9.0,) * 3, (9.0,) * 3)]
     sim.objectives[0].fades = ((0.0, 1.0, 2.0, 1.0),)
     sim.step()
     sim.contacts.add("b/bottom", ip.GROUND)

@@ -14,6 +14,7 @@ import mujoco
 import numba
 import numpy as np
 
+from interplay.constraints.base import GivesWay
 from interplay.constraints.broad_phase import bounding_capsules, near_pairs
 from interplay.constraints.collision_set import Pair
 from interplay.constraints.damper import approach_limit, braking_speed, damper_gain
@@ -27,6 +28,9 @@ BRAKING = 20.0
 
 WITHDRAWAL = 2.0
 """Acceleration [m/s²] with which bodies inside the security distance draw apart."""
+
+COLLISION = GivesWay("collision", 1, 1000.0, "m/s²")
+"""How the rows of pairs give way."""
 
 _TOUCHING = 5e-4
 """Depth [m] up to which bodies count as touching, not as inside each other."""

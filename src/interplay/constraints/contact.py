@@ -15,6 +15,7 @@ from typing import Any
 import numba
 import numpy as np
 
+from interplay.constraints.base import GivesWay, RowBlock
 from interplay.maths.rotations import rotation_log
 from interplay.maths.steps import smooth_step
 from interplay.scene.kinematics import Kinematics, point_column, point_motion
@@ -26,6 +27,12 @@ FORCE_COST = 1e-6
 RETURN_SPEED, STOPPING = 0.2, 200.0
 """Fastest return [m/s, rad/s] of a contact that has slipped, and fastest stop [m/s², rad/s²]: asked for more at once, a body
 would be thrown."""
+
+LEAST_FORCE = GivesWay("force", 0, np.inf, "N")
+"""How a wished minimum normal force gives way: it is a comfort, not a law."""
+
+SLIP, TURN = GivesWay("slip", 4, np.inf, "m/s²"), GivesWay("slip", 4, np.inf, "rad/s²")
+"""How the linear and the angular no-slip rows give way."""
 
 _FADED_COST = 1.0
 TORQUE_ARM = 0.1
@@ -187,6 +194,22 @@ class ContactRows:
     def entries(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return unknown (or row), DOF and place in a Jacobian (n, 6, width) of each of its entries."""
         return _entries(self.dim, self.start, self._cols, self._sign)
+
+    def row_blocks(self, slip: int, wrench: int, pressed: np.ndarray) -> list[RowBlock]:
+        """Return the rows that may give way: no-slip rows, in A from ``slip`` on, and least forces ``pressed``.
+
+        These are bounds on unknowns, the first of which is the variable ``wrench``.
+        """
+
+        def name(row: int) -> str:
+            return " – ".join(self.contacts[int(np.searchsorted(self.start, row, "right")) - 1].label)
+
+        linear = np.arange(self.size) - np.repeat(self.start[:-1], self.dim) < 3
+        return [
+            RowBlock("x", pressed, LEAST_FORCE, lambda variable: name(variable - wrench)),
+            RowBlock("A", slip + np.flatnonzero(linear), SLIP, lambda row: name(row - slip)),
+            RowBlock("A", slip + np.flatnonzero(~linear), TURN, lambda row: name(row - slip)),
+        ]
 
     def update(self, terms: Kinematics, time: float, dt: float, jacobian: np.ndarray) -> None:
         """Fill ``jacobian`` (n, 6, width), right-hand sides and costs for the present state."""

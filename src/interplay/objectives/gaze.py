@@ -9,8 +9,8 @@ import numpy as np
 
 from interplay.errors import InputError, vector
 from interplay.objectives.base import Feature, Objective
-from interplay.objectives.frame import Frame
 from interplay.objectives.reference import as_reference
+from interplay.scene.frame import Frame
 from interplay.scene.kinematics import Kinematics
 from interplay.scene.scene import Scene
 

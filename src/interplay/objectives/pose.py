@@ -10,8 +10,8 @@ import numpy as np
 from interplay.errors import InputError, quaternion, vector
 from interplay.maths.rotations import quaternion_of, rotation, turn_from
 from interplay.objectives.base import Feature, Objective
-from interplay.objectives.frame import Frame
 from interplay.objectives.reference import Constant, Reference, Sample, as_reference
+from interplay.scene.frame import Frame
 from interplay.scene.kinematics import Kinematics, point_motion_and_jacobian
 from interplay.scene.scene import Scene
 
