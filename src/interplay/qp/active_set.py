@@ -316,7 +316,7 @@ class ActiveSet:
         """Solve the system for the residual at a point, K by its factors, then the border, and add the solution to it."""
         k = self._layout
         z = k.factor.solve(self._rhs)  # type: ignore[union-attr]
-        kkt.with_border(
+        sound = kkt.with_border(
             z,
             self._T[: self._width],
             self._S,
@@ -331,6 +331,8 @@ class ActiveSet:
             at.y,
             at.mu,
         )
+        if not sound:
+            raise np.linalg.LinAlgError("the border is singular")
 
     # -- the border ----------------------------------------------------------------------------------------------------
 
