@@ -23,6 +23,7 @@ from interplay.motion.masses import Masses
 from interplay.motion.pushes import PUSH_SECONDS, Pull, Push, bounded, strength, within_reach
 from interplay.objectives.base import AS_DECLARED, Gains, Objective
 from interplay.qp import solvers
+from interplay.rehearsal import rehearse
 from interplay.scene.kinematics import Kinematics
 from interplay.scene.scene import Scene
 from interplay.worlds.direct import DirectWorld
@@ -55,6 +56,7 @@ class Simulation:
         """
         if not isinstance(scene, Scene):
             raise InputError(f"Simulation: expected a scene, got {scene!r}")
+        rehearse()
         self.scene = scene = scene.snapshot()
         self.controller = pick("controller", controller, CONTROLLERS)(scene, dt, solver)
         self.controller.demands = self._demands

@@ -36,7 +36,6 @@ from interplay.qp import solvers
 from interplay.qp.active_set import ActiveSet
 from interplay.qp.problem import QP, QPSolution
 from interplay.qp.relaxation import relax
-from interplay.rehearsal import rehearse
 from interplay.scene.kinematics import Kinematics
 from interplay.scene.scene import Scene
 
@@ -53,7 +52,6 @@ class IntegratedController:
 
     def __init__(self, scene: Scene, dt: float, solver: str = solvers.DEFAULT):
         """Take the scene, the control step [s] and the name of the QP solver."""
-        rehearse()
         self.scene = scene
         self.dt = number("dt", dt, 1e-5, 0.2, "s")
         self.solver = solvers.make_solver(solver)
