@@ -91,8 +91,10 @@ def run(
     resume: Annotated[bool, typer.Option("--resume", help="Continue the recording in --out.")] = False,
 ) -> None:
     """Run a scenario headless. Exit code 0: finished or cut short by --seconds; 1: failed; 2: bad input."""
+    from interplay.rehearsal import rehearse
     from interplay.runs.run import run as run_scenario
 
+    rehearse()  # with a bar of its own, if it takes long
     with _progress() as bar:
         task = bar.add_task(name, total=seconds, phase="")
 
@@ -147,8 +149,10 @@ def play(
 
     Several browsers may watch at once; one of them holds control. Ctrl-C closes the stage.
     """
+    from interplay.rehearsal import rehearse
     from interplay.stage.play import play as open_stage
 
+    rehearse()  # with a bar of its own, if it takes long
     with console.status(f"setting up {escape(name)}") as status:
 
         def tell(line: str) -> None:
@@ -271,8 +275,10 @@ def compare(
     targets: Targets = None,
 ) -> None:
     """Run a scenario with one program over all and with one per character, and say how well each does what is asked."""
+    from interplay.rehearsal import rehearse
     from interplay.runs.compare import compare as compare_controllers
 
+    rehearse()  # with a bar of its own, if it takes long
     with _progress() as bar:
         task = bar.add_task(name, total=seconds, phase="")
         tables = compare_controllers(
@@ -308,8 +314,10 @@ def bench(
     ] = None,
 ) -> None:
     """Measure whole control steps, the solvers on the same problems, and whether they agree."""
+    from interplay.rehearsal import rehearse
     from interplay.runs.bench import bench as measure
 
+    rehearse()  # with a bar of its own, if it takes long
     with _progress() as bar:
         task = bar.add_task("bench", total=None, phase="")
 

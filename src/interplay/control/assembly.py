@@ -260,16 +260,18 @@ def _take_slots(pair, group, before, slot_row, slots, slot_start, slot_width):
 
     A pair keeps the rows it had before: the solver's first guess is which rows held.
     """
-    taken = np.zeros(before.shape[0], np.bool_)
-    row, start = np.full(pair.shape[0], -1), np.empty(pair.shape[0], np.int64)
+    taken = np.zeros(before.shape[0], np.int64)
+    row, start = np.empty(pair.shape[0], np.int64), np.empty(pair.shape[0], np.int64)
+    for n in range(pair.shape[0]):
+        row[n] = -1
     for wanted in range(3):  # its own, then empty ones, then any
         for n in range(pair.shape[0]):
             g = group[n]
             for r in range(slot_row[g], slot_row[g] + slots[g]):
                 if row[n] >= 0:
                     break
-                if not taken[r] and (wanted == 2 or before[r] == (pair[n] if wanted == 0 else -1)):
-                    row[n], taken[r] = r, True
+                if taken[r] == 0 and (wanted == 2 or before[r] == (pair[n] if wanted == 0 else -1)):
+                    row[n], taken[r] = r, 1
     for n in range(pair.shape[0]):
         g = group[n]
         start[n] = slot_start[g] + (row[n] - slot_row[g]) * slot_width[g]

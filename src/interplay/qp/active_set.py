@@ -319,7 +319,7 @@ class ActiveSet:
         """Solve the system for the residual at a point, K by its factors, then the border, and add the solution to it."""
         k = self._layout
         z = k.factor.solve(self._rhs)  # type: ignore[union-attr]
-        kkt.with_border(
+        sound = kkt.with_border(
             z,
             self._T[: self._width],
             self._S,
@@ -334,6 +334,8 @@ class ActiveSet:
             at.y,
             at.mu,
         )
+        if not sound:
+            raise np.linalg.LinAlgError("the border is singular")
 
     # -- the border ----------------------------------------------------------------------------------------------------
 
