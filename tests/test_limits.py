@@ -262,10 +262,10 @@ def test_limits_come_and_go():
     """Their rows count; without them the program is the one it was, on the same pattern."""
     sim = reaching([])
     sim.step()
-    before, size = sim.controller._assembly.structure, sim.controller.size()
-    program = sim.controller.problem(sim.state)
+    before, size = sim.controller.programs.assembly.structure, sim.controller.size()
+    program = sim.controller.problem(sim.state, sim.demands)
     sim.limits = [ip.SpeedLimit(PALM, 50.0), ip.KeepWithin(PALM, (-9, -9, -9), (9, 9, 9))]
-    limited = sim.controller.problem(sim.state)
+    limited = sim.controller.problem(sim.state, sim.demands)
     assert sim.controller.size() == {**size, "ineq": size["ineq"] + 16}
     assert len(limited.names) == len(limited.h_l) + len(limited.c)
     assert len(np.unique(limited.names)) == len(limited.names)
@@ -275,7 +275,7 @@ def test_limits_come_and_go():
     assert not sim.step().fallback
     sim.limits = []
     sim.step()
-    assert sim.controller._assembly.structure is before
+    assert sim.controller.programs.assembly.structure is before
     assert sim.controller.size() == size
 
 

@@ -1,7 +1,13 @@
 """Interplay: physics-based animation of characters that touch, carry, push, climb on, dodge and help each other."""
 
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 import interplay.headless  # noqa: F401 - must come before MuJoCo
 from interplay.constraints.base import GivesWay, Limit, LimitRows
+from interplay.constraints.contact import Contact
 from interplay.constraints.speed import SpeedLimit
 from interplay.constraints.within import KeepWithin
 from interplay.control.controller import Controller, Demands
@@ -9,6 +15,7 @@ from interplay.control.dump import load_dump
 from interplay.control.plan import Plan
 from interplay.control.state import State
 from interplay.errors import ContactError, InputError, InterplayError, SceneError, SolverError, StateError
+from interplay.io.recording import Recorder, Recording
 from interplay.models.base import Model
 from interplay.models.environment import Beam, Platform, Stairs, Wall
 from interplay.models.humanoid import Humanoid
@@ -41,7 +48,12 @@ from interplay.objectives.relative import RelativePose
 from interplay.scene.frame import Frame
 from interplay.scene.scene import GROUND, Scene
 from interplay.simulation import Simulation
+from interplay.view.camera import Camera
 from interplay.worlds.world import Outcome, World
+
+if TYPE_CHECKING:
+    from interplay.io.export import export
+    from interplay.runs.run import run
 
 __version__ = "0.4.0"
 
@@ -54,10 +66,12 @@ __all__ = [
     "Beam",
     "Behaviour",
     "Box",
+    "Camera",
     "Character",
     "Com",
     "ComOver",
     "Constant",
+    "Contact",
     "ContactError",
     "ContactForce",
     "Control",
@@ -96,6 +110,8 @@ __all__ = [
     "Pose",
     "PosePath",
     "Posture",
+    "Recorder",
+    "Recording",
     "Reference",
     "RelativePose",
     "Sample",
@@ -120,6 +136,18 @@ __all__ = [
     "World",
     "blocks",
     "conditions",
+    "export",
     "load_dump",
     "pose_value",
+    "run",
 ]
+
+_WHEN_ASKED_FOR = {"run": "interplay.runs.run", "export": "interplay.io.export"}
+"""What stands above the rest and needs time to load: pages, pictures, all scenarios."""
+
+
+def __getattr__(name: str) -> Any:
+    """Load what is seldom needed when it is asked for."""
+    if name not in _WHEN_ASKED_FOR:
+        raise AttributeError(f"module 'interplay' has no attribute {name!r}")
+    return getattr(import_module(_WHEN_ASKED_FOR[name]), name)
