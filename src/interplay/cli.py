@@ -149,10 +149,8 @@ def play(
 
     Several browsers may watch at once; one of them holds control. Ctrl-C closes the stage.
     """
-    from interplay.rehearsal import rehearse
     from interplay.stage.play import play as open_stage
 
-    rehearse()  # with a bar of its own, if it takes long
     with console.status(f"setting up {escape(name)}") as status:
 
         def tell(line: str) -> None:
