@@ -4,8 +4,9 @@ import interplay.headless  # noqa: F401 - must come before MuJoCo
 from interplay.control.controller import Controller, Demands
 from interplay.control.dump import load_dump
 from interplay.control.plan import Plan
-from interplay.control.state import State
+from interplay.control.state import State, Touching
 from interplay.errors import ContactError, InputError, InterplayError, SceneError, SolverError, StateError
+from interplay.io.arrays import write_recording
 from interplay.models.base import Model
 from interplay.models.environment import Beam, Platform, Stairs, Wall
 from interplay.models.humanoid import Humanoid
@@ -105,6 +106,7 @@ __all__ = [
     "Target",
     "TimeFunction",
     "Together",
+    "Touching",
     "Valve",
     "Walk",
     "Walker",
@@ -114,4 +116,5 @@ __all__ = [
     "conditions",
     "load_dump",
     "pose_value",
+    "write_recording",
 ]

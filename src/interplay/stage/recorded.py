@@ -189,7 +189,7 @@ class RecordedAct:
             qpos=chunk["qpos"][t],
             body_load=self._maker.load(step.tau),
             com=self._maker.com(terms),
-            **self._maker.contacts(terms, step.contacts, step.wrenches),
+            **self._maker.contacts(terms, step.touch.contacts, step.wrenches),
             **self._maker.pairs(*self._near(sim)),
             objectives=objective_views(sim.demands.objectives, sim.terms, self.time) if sim else (),
             relaxed=tuple(relaxed),
