@@ -126,7 +126,7 @@ def vector(what: str, value: Any, size: int | tuple[int, ...]) -> np.ndarray:
     expected = " or ".join(str(s) for s in sizes)
     try:
         array = np.array(value, dtype=float).reshape(-1)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):  # whole numbers may be beyond all floats
         raise InputError(f"{what}: expected {expected} numbers, got {value!r}") from None
     if array.size not in sizes:
         raise InputError(f"{what}: expected {expected} numbers, got {array.size} ({value!r})")

@@ -59,7 +59,9 @@ def write_recording(
         with locked(folder):
             m = _save_scene(scene, folder / "scene.xml")
             time = _rows("time", time, None)
-            dt = number("time: the usual step", float(np.median(np.diff(time))) if len(time) > 1 else 1.0, 1e-6, 1e3, "s")
+            dt = number(
+                "time: the usual step", float(np.median(np.diff(time))) if len(time) > 1 else 1.0, 1e-6, 1e3, "s"
+            )
             if (np.diff(time) <= 0).any():
                 raise InputError("time: expected ascending times")
             T, derived = len(time), [key for key, value in (("qvel", qvel), ("qacc", qacc)) if value is None]
@@ -95,7 +97,11 @@ def _save_scene(scene: Scene | mujoco.MjSpec, path: Path) -> mujoco.MjModel:
         scene.save(path)
     else:
         spec = scene.copy()
-        for items, folder in ((spec.meshes, spec.meshdir), (spec.textures, spec.texturedir), (spec.hfields, spec.meshdir)):
+        for items, folder in (
+            (spec.meshes, spec.meshdir),
+            (spec.textures, spec.texturedir),
+            (spec.hfields, spec.meshdir),
+        ):
             for item in items:
                 if item.file:
                     source, found = Path(spec.modelfiledir) / folder / item.file, spec.assets.get(item.file)
@@ -112,12 +118,14 @@ def _rows(what: str, given: Any, shape: tuple[int, ...] | None) -> np.ndarray:
     """Return an array of a shape (of one row for each step, where it is not known), finite."""
     try:
         array = np.array(given, float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InputError(f"{what}: expected an array of numbers, got {given!r}") from None
     if array.shape != shape if shape is not None else array.ndim != 1 or not len(array):
         raise InputError(f"{what}: expected the shape {shape or '(T,), T ≥ 1'}, got {array.shape}")
     if not np.isfinite(array).all():
-        raise InputError(f"{what}: expected finite numbers; step {int(np.argwhere(~np.isfinite(array))[0][0])} has others")
+        raise InputError(
+            f"{what}: expected finite numbers; step {int(np.argwhere(~np.isfinite(array))[0][0])} has others"
+        )
     return array
 
 

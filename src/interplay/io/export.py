@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
-from interplay.errors import InputError, cannot_write, pick
+from interplay.errors import cannot_write, number, pick, whole
 from interplay.io.playback import write_html
 from interplay.io.recording import Gap, Recording
 from interplay.io.replay import Replay
@@ -79,8 +79,8 @@ def write_strip(
     camera: Camera | None = None,
 ) -> None:
     """Write a film strip: frames evenly spread over [begin, end] s, each with its time and phase."""
-    if frames < 1 or columns < 1:
-        raise InputError(f"film strip: expected at least one frame and column, got {frames} and {columns}")
+    frames, columns = whole("film strip: frames", frames, 1, 1000), whole("film strip: columns", columns, 1, 1000)
+    begin, end = (t if t is None else number(f"film strip: {w}", t) for w, t in (("begin", begin), ("end", end)))
     time = recording["time"]
     first, last = (int(np.searchsorted(time, t)) if t is not None else d for t, d in ((begin, 0), (end, len(time) - 1)))
     picks = np.linspace(min(first, len(time) - 1), min(last, len(time) - 1), frames).round().astype(int)

@@ -25,6 +25,7 @@ def make_report(recording: Recording, finished: bool, failure: str | None) -> di
         "dt": header["dt"],
         "steps": recording.steps,
         "sim_seconds": round(recording.steps * header["dt"], 6),
+        "end": round(float(recording["time"][-1]) + header["dt"], 6),
         "finished": finished,
         "failure": failure,
         "missing": [gap._asdict() for gap in recording.missing],

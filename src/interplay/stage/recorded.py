@@ -42,6 +42,8 @@ class Twin:
     def __init__(self, recording: Recording):
         """Build the scenario from the recording's header; an error says why that cannot be."""
         head = recording.header
+        if head.get("arrays"):
+            raise InputError("it was written from arrays, there is none")
         character = head.get("character")
         chosen = _scenario(recording)(head["parameters"], Character(character) if character else None)
         options = [head["solver"], head["seed"], head["world"], head.get("controller", "integrated")]
@@ -51,10 +53,13 @@ class Twin:
         self._recording, self._first = recording, self.sim.checkpoint()
         self._next = -1  # the step it has not gone through yet
 
-    def go_to(self, index: int, act: RecordedAct) -> Simulation:
-        """Return the simulation at a recorded step."""
+    def go_to(self, index: int, act: RecordedAct) -> Simulation | None:
+        """Return the simulation at a recorded step; None in a block before which something is missing."""
         run = self._recording
         block = bisect_right(run.starts, index) - 1
+        if not run.continues[block]:
+            self._next = -1
+            return None
         if not run.starts[block] <= self._next <= index + 1:
             self.sim.restore(act.block(block - 1)[1] if block else self._first)
             self._next = run.starts[block]
@@ -109,7 +114,7 @@ class RecordedAct:
             recorded=True,
             duration=float(self._time[-1]),
         )
-        self.notices: deque[Notice] = deque()
+        self.notices: deque[Notice] = deque(Notice("warning", f"of this recording, {gap}") for gap in run.missing)
         self._blocks: dict[int, tuple[dict[str, np.ndarray], dict[str, Any]]] = {}
         self._index, self._shown = 0, 0
         self._twin: Twin | None = None
@@ -151,7 +156,8 @@ class RecordedAct:
 
     def take_step_ms(self) -> np.ndarray:
         """Return the milliseconds the steps took then, since the last frame."""
-        return np.asarray(self.recording["step_ms"][self._shown + 1 : self._index + 1], float)
+        took = np.asarray(self.recording["step_ms"][self._shown + 1 : self._index + 1], float)
+        return took[~np.isnan(took)]
 
     def step(self) -> None:
         """Go on by one step."""
