@@ -37,6 +37,7 @@ demo: setup
 lint: $(VENV)/ready
 	$(BIN)/ruff format --check --quiet src tests examples
 	$(BIN)/ruff check --quiet src tests examples
+	$(BIN)/lint-imports --no-cache --no-logo
 format: $(VENV)/ready
 	$(BIN)/ruff format src tests examples
 	$(BIN)/ruff check --fix src tests examples
