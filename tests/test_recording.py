@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 
+import mujoco
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -183,12 +184,19 @@ def test_exported_record_has_the_documented_arrays(finished):
             "phase": (T,),
             "step_ms": (T,),
             "solve_ms": (T,),
+            "joint_names": data["joint_qposadr"].shape,
+            "joint_dofadr": data["joint_qposadr"].shape,
         }
         for key, shape in shapes.items():
             assert data[key].shape == shape, key
         assert data["contact_active"].dtype == bool
         assert ["alice/left_sole", "world"] in data["contact_names"].tolist()
         assert "lift" in data["phase"]
+        m = mujoco.MjModel.from_xml_path(str(finished("box") / "scene.xml"))
+        assert data["body_names"].tolist() == [m.body(b).name for b in range(m.nbody)]
+        knee = data["joint_names"].tolist().index("alice/left_knee_flexion")
+        assert data["joint_qposadr"][knee] == m.joint("alice/left_knee_flexion").qposadr[0]
+        assert data["joint_dofadr"][knee] == m.joint("alice/left_knee_flexion").dofadr[0]
 
 
 def test_pushes_and_forces_survive_a_resume():

@@ -11,6 +11,7 @@ import numpy as np
 
 from interplay.control.state import Touching
 from interplay.errors import InputError, cannot_write, number
+from interplay.io.laws import laws_of
 from interplay.io.lock import locked
 from interplay.io.writer import Steps, Writer
 from interplay.scene.scene import Scene
@@ -54,64 +55,63 @@ def write_recording(
         world: whose laws it is certified by.
         camera: where pictures are taken from.
     """
+    xml, assets = _portable(scene)
+    m = mujoco.MjModel.from_xml_string(xml, assets)
+    laws_of(world)
+    time = _rows("time", time, None)
+    if (np.diff(time) <= 0).any():
+        raise InputError("time: expected ascending times")
+    dt = number("time: the usual step", float(np.median(np.diff(time))) if len(time) > 1 else 1.0, 1e-6, 1e3, "s")
+    T, derived = len(time), [key for key, value in (("qvel", qvel), ("qacc", qacc)) if value is None]
+    for key, given in (("touching", touching), ("phases", phases)):
+        if given is not None and len(given) != T:
+            raise InputError(f"{key}: expected one for each of {T} steps, got {len(given)}")
+    qpos = _rows("qpos", qpos, (T, m.nq))
+    qvel = _rows("qvel", qvel, (T, m.nv)) if qvel is not None else _velocities(m, qpos, time)
+    steps = Steps(
+        time,
+        qpos,
+        qvel,
+        _rows("qacc", qacc, (T, m.nv)) if qacc is not None else _accelerations(qvel, time),
+        _rows("tau", tau, (T, m.nv)) if tau is not None else None,
+        touching=touching,
+        applied=_rows("applied", applied, (T, m.nv)) if applied is not None else None,
+        closest=_rows("closest", closest, (T,)) if closest is not None else None,
+        phases=phases,
+    )
+    header = {"scenario": name, "parameters": {}, "dt": dt, "world": world, "derived": derived, "arrays": True}
+    header["camera"] = (camera or Camera()).model_dump()
     folder = Path(folder)
-    try:
-        with locked(folder):
-            m = _save_scene(scene, folder / "scene.xml")
-            time = _rows("time", time, None)
-            dt = number(
-                "time: the usual step", float(np.median(np.diff(time))) if len(time) > 1 else 1.0, 1e-6, 1e3, "s"
-            )
-            if (np.diff(time) <= 0).any():
-                raise InputError("time: expected ascending times")
-            T, derived = len(time), [key for key, value in (("qvel", qvel), ("qacc", qacc)) if value is None]
-            qpos = _rows("qpos", qpos, (T, m.nq))
-            steps = Steps(
-                time,
-                qpos,
-                qvel := _rows("qvel", qvel, (T, m.nv)) if qvel is not None else _velocities(m, qpos, time),
-                _rows("qacc", qacc, (T, m.nv)) if qacc is not None else _accelerations(qvel, time),
-                _rows("tau", tau, (T, m.nv)) if tau is not None else None,
-                touching=touching,
-                applied=_rows("applied", applied, (T, m.nv)) if applied is not None else None,
-                closest=_rows("closest", closest, (T,)) if closest is not None else None,
-                phases=phases,
-            )
-            for key, given in (("touching", touching), ("phases", phases)):
-                if given is not None and len(given) != T:
-                    raise InputError(f"{key}: expected one for each of {T} steps, got {len(given)}")
-            header = {"scenario": name, "parameters": {}, "dt": dt, "world": world, "derived": derived, "arrays": True}
-            writer = Writer(folder / "recording", m, header | {"camera": (camera or Camera()).model_dump()})
-            per_block = max(1, round(1.0 / dt))
-            for begin in range(0, T, per_block):
-                writer.write(steps.part(begin, min(begin + per_block, T)), {})
-            writer.close()
-    except OSError as error:
-        raise cannot_write(folder, error) from None
+    with locked(folder):
+        try:
+            (folder / "scene.xml").write_text(xml)
+            for file, content in assets.items():
+                (folder / file).write_bytes(content)
+        except OSError as error:
+            raise cannot_write(folder, error) from None
+        writer = Writer(folder / "recording", m, header)
+        per_block = max(1, round(1.0 / dt))
+        for begin in range(0, T, per_block):
+            writer.write(steps.part(begin, min(begin + per_block, T)), {})
+        writer.close()
     return folder
 
 
-def _save_scene(scene: Scene | mujoco.MjSpec, path: Path) -> mujoco.MjModel:
-    """Write a scene as MJCF, its meshes and pictures beside it, and return the model of what is written."""
+def _portable(scene: Scene | mujoco.MjSpec) -> tuple[str, dict[str, bytes]]:
+    """Return a scene as MJCF, and the files it names, all beside it."""
     if isinstance(scene, Scene):
-        scene.save(path)
-    else:
-        spec = scene.copy()
-        for items, folder in (
-            (spec.meshes, spec.meshdir),
-            (spec.textures, spec.texturedir),
-            (spec.hfields, spec.meshdir),
-        ):
-            for item in items:
-                if item.file:
-                    source, found = Path(spec.modelfiledir) / folder / item.file, spec.assets.get(item.file)
-                    item.file = source.name
-                    (path.parent / source.name).write_bytes(found if found is not None else source.read_bytes())
-        spec.meshdir = spec.texturedir = ""
-        spec.modelfiledir = str(path.parent)
-        spec.compile()
-        path.write_text(spec.to_xml())
-    return mujoco.MjModel.from_xml_path(str(path))
+        return scene.xml, scene.assets
+    spec, assets = scene.copy(), {}
+    for items, folder in ((spec.meshes, spec.meshdir), (spec.textures, spec.texturedir), (spec.hfields, spec.meshdir)):
+        for item in items:
+            if item.file:
+                source, known = Path(spec.modelfiledir) / folder / item.file, scene.assets.get(item.file)
+                assets[source.name] = source.read_bytes() if known is None else known
+                item.file = source.name
+    spec.meshdir = spec.texturedir = ""
+    spec.assets = assets
+    spec.compile()
+    return spec.to_xml(), assets
 
 
 def _rows(what: str, given: Any, shape: tuple[int, ...] | None) -> np.ndarray:

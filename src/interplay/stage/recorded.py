@@ -42,8 +42,6 @@ class Twin:
     def __init__(self, recording: Recording):
         """Build the scenario from the recording's header; an error says why that cannot be."""
         head = recording.header
-        if head.get("arrays"):
-            raise InputError("it was written from arrays, there is none")
         character = head.get("character")
         chosen = _scenario(recording)(head["parameters"], Character(character) if character else None)
         options = [head["solver"], head["seed"], head["world"], head.get("controller", "integrated")]
@@ -122,6 +120,9 @@ class RecordedAct:
         self._building.start()
 
     def _build(self) -> None:
+        if self.recording.header.get("arrays"):
+            self.notices.append(Notice("info", f"{_MISSING}: this motion was written without a scenario"))
+            return
         try:
             self._twin = Twin(self.recording)
         except (InterplayError, OSError, KeyError, ValueError) as error:
