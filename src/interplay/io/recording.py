@@ -136,7 +136,7 @@ class Recording:
             raise InputError(f"{str(self.path)!r} holds no step" + (" that can be read" if found.torn else " yet"))
         self._columns = {name: np.concatenate(parts) for name, parts in small.items()}
         if found.torn:
-            self.missing.append(Gap(float(self["time"][-1]), None, None))
+            self.missing.append(Gap(float(self["time"][-1]) + self.header["dt"], None, None))
         self.known = frozenset(names or ()) - set(self.header.get("derived", ()))
         """Names of the arrays that it holds throughout; without those that were derived from others.
 

@@ -143,7 +143,7 @@ def _record(
     except InterplayError as error:
         failure = failure or str(error)
     if not sim.steps:
-        raise InterplayError(f"{failure} before the first step")
+        raise KeyboardInterrupt if failure == INTERRUPTED else InterplayError(f"{failure} before the first step")
     done = failure is None and finished(sim, chosen, last_target)
     report = make_report(Recording(out), done, failure) | {"unused_adjustments": sim.live.adjustments.unused()}
     write_report(report, out / "report.json")
