@@ -14,10 +14,11 @@ sim.behaviour = ip.Machine([*ip.Walk("walk", "ann", 8, gait).phases(), ip.blocks
 
 out = Path("out/walk")
 scene.save(out / "scene.xml")
-recorder = ip.Recorder(out / "recording", sim, {"scenario": "walk", "dt": sim.dt, "parameters": {}})
+recorder = ip.Recorder(out / "recording", sim, {"scenario": "walk"})
 sim.observers.append(recorder)
 while not sim.behaviour.done:
     sim.step()
 recorder.close()
 camera = ip.Camera(lookat=(0, 0, 0.85), distance=2.8, azimuth=120, follow="ann/pelvis")
-print("written:", ip.export(out, out / "strip.png", camera=camera, columns=6))
+ip.export(out, out / "strip.png", camera=camera, columns=6)
+print("written:", out / "strip.png")

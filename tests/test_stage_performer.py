@@ -318,7 +318,8 @@ def test_a_state_that_cannot_be_is_never_shown(monkeypatch):
 
     def broken(state, solution, time):
         new = advance(state, solution, time)
-        return new.with_(qpos=np.full_like(new.qpos, NAN)) if time > 0.5 else new
+        lost = new.state.with_(qpos=np.full_like(new.state.qpos, NAN))
+        return new._replace(state=lost) if time > 0.5 else new
 
     monkeypatch.setattr(house.sim.world, "advance", broken)
     house.wait(0.5)
@@ -484,6 +485,29 @@ def test_a_recording_whose_scenario_is_gone_says_what_is_missing(recorded, tmp_p
     assert not house.frame.objectives
     assert house.frame.contacts
     assert house.frame.contact_normal.max() > 50
+
+
+def test_a_damaged_recording_says_what_is_missing_and_is_played_around_it(recorded, tmp_path):
+    import shutil
+
+    from interplay.io import blocks
+
+    folder = tmp_path / "damaged"
+    shutil.copytree(recorded, folder)
+    raw = bytearray((folder / "recording").read_bytes())
+    raw[blocks.survey(folder / "recording").places[2 + 1][0] + 3] ^= 0xFF
+    (folder / "recording").write_bytes(raw)
+    house = House(folder)
+    house.performer.act.wait()
+    house.wait(0.1)
+    assert "1.00 s to 2.00 s (50 steps) is damaged and left out" in house.notices("warning")[0]
+    for moment, objectives in ((0.5, True), (2.5, False), (3.5, True), (0.2, True), (2.98, False), (3.0, True)):
+        house.do(Seek(moment)).wait(0.1)
+        assert house.frame.time == pytest.approx(moment)
+        assert bool(house.frame.objectives) == objectives
+    house.do(Seek(0.8), Play()).wait(3.0)  # over the gap
+    assert house.frame.time > 3.0
+    assert len(house.notices("warning")) == 1
 
 
 # -- the process -------------------------------------------------------------------------------------------------------

@@ -13,9 +13,11 @@ from interplay.constraints.within import KeepWithin
 from interplay.control.controller import Controller, Demands
 from interplay.control.dump import load_dump
 from interplay.control.plan import Plan
-from interplay.control.state import State
+from interplay.control.state import State, Touching
 from interplay.errors import ContactError, InputError, InterplayError, SceneError, SolverError, StateError
-from interplay.io.recording import Recorder, Recording
+from interplay.io.arrays import write_recording
+from interplay.io.recorder import Recorder
+from interplay.io.recording import Recording
 from interplay.models.base import Model
 from interplay.models.environment import Beam, Platform, Stairs, Wall
 from interplay.models.humanoid import Humanoid
@@ -129,6 +131,7 @@ __all__ = [
     "Target",
     "TimeFunction",
     "Together",
+    "Touching",
     "Valve",
     "Walk",
     "Walker",
@@ -140,6 +143,7 @@ __all__ = [
     "load_dump",
     "pose_value",
     "run",
+    "write_recording",
 ]
 
 _WHEN_ASKED_FOR = {"run": "interplay.runs.run", "export": "interplay.io.export"}

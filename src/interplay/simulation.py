@@ -79,7 +79,7 @@ class Simulation:
             raise InputError(
                 f"world: the plans of the {controller} controller are no motion: expected 'rigid', got 'direct'"
             )
-        self.rng = np.random.default_rng(whole("seed", seed, 0))
+        self.rng = np.random.default_rng(whole("seed", seed, 0, 2**63 - 1))
         self._state = self.controller.initial_state()
         self.contacts = ContactSet(scene, lambda: self.terms, lambda: self.time)
         self.collisions = CollisionSet(scene)

@@ -27,7 +27,7 @@ from interplay.constraints.contact import TORQUE_ARM
 from interplay.control.assembly import Assembly
 from interplay.control.controller import Demands
 from interplay.control.integrated import solve_or_relax
-from interplay.control.plan import Conflict, Plan
+from interplay.control.plan import FORCE_QUANTUM, Conflict, Plan, rounded
 from interplay.control.program import Program, Programs
 from interplay.control.state import State
 from interplay.qp import solvers
@@ -103,7 +103,7 @@ class IndependentController:
         nan = float("nan")
         found = QPSolution(x, True, "independent", 0, nan, nan, nan, 0.0)
         plan = self.programs.plan(program, found, state, conflicts, clock.perf_counter() - begin)
-        return replace(plan, tau=tau)
+        return replace(plan, tau=rounded(tau, FORCE_QUANTUM))
 
     # -- the programs --------------------------------------------------------------------------------------------------
 

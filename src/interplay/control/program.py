@@ -131,6 +131,7 @@ class Programs:
         unknowns = rounded(found.x[nv : nv + rows.size], FORCE_QUANTUM)
         wrenches, _, contact = rows.forces(terms, unknowns, assembly.jacobian)
         tau = terms.mass_times(qacc) + terms.qfrc_bias - terms.qfrc_passive - state.applied - contact
+        tau = rounded(tau, FORCE_QUANTUM)
         tau[assembly.structure.free_dofs] = 0.0
         return Plan(
             qacc,

@@ -180,6 +180,20 @@ class Kinematics:
             self.qvel,
         )
 
+    def momentum_rates(self, trees: np.ndarray, qacc: np.ndarray) -> np.ndarray:
+        """Return A q̈ + Ȧ q̇ of some trees (k, 6: linear, angular about each tree's COM)."""
+        return _momentum_rates(
+            self._trees[trees],
+            self._dof_body,
+            self.crb,
+            self.cdof,
+            self.cinert,
+            self.cvel,
+            self.bias_acc,
+            self.qvel,
+            qacc,
+        )
+
 
 def weigh_subtrees(m: mujoco.MjModel) -> None:
     """Bring a model up to masses that were changed.
@@ -277,3 +291,15 @@ def _momentum(tree, dof_body, crb, cdof, cinert, cvel, bias_acc, qvel):
             bias[i] += rate[i] + t[j] * h[k] - t[k] * h[j]
             bias[3 + i] += rate[3 + i] + t[j] * h[3 + k] - t[k] * h[3 + j] + t[3 + j] * h[k] - t[3 + k] * h[j]
     return momentum, matrix, bias
+
+
+@numba.njit(cache=True)
+def _momentum_rates(trees, dof_body, crb, cdof, cinert, cvel, bias_acc, qvel, qacc):
+    out = np.empty((trees.shape[0], 6))
+    for t in range(trees.shape[0]):
+        _, matrix, bias = _momentum(trees[t], dof_body, crb, cdof, cinert, cvel, bias_acc, qvel)
+        out[t] = bias
+        for k in range(trees[t, 1]):
+            for i in range(6):
+                out[t, i] += matrix[i, k] * qacc[trees[t, 0] + k]
+    return out

@@ -51,10 +51,13 @@ class Twin:
         self._recording, self._first = recording, self.sim.checkpoint()
         self._next = -1  # the step it has not gone through yet
 
-    def go_to(self, index: int, act: RecordedAct) -> Simulation:
-        """Return the simulation at a recorded step."""
+    def go_to(self, index: int, act: RecordedAct) -> Simulation | None:
+        """Return the simulation at a recorded step; None in a block before which something is missing."""
         run = self._recording
         block = bisect_right(run.starts, index) - 1
+        if not run.continues[block]:
+            self._next = -1
+            return None
         if not run.starts[block] <= self._next <= index + 1:
             self.sim.restore(act.block(block - 1)[1] if block else self._first)
             self._next = run.starts[block]
@@ -109,7 +112,7 @@ class RecordedAct:
             recorded=True,
             duration=float(self._time[-1]),
         )
-        self.notices: deque[Notice] = deque()
+        self.notices: deque[Notice] = deque(Notice("warning", f"of this recording, {gap}") for gap in run.missing)
         self._blocks: dict[int, tuple[dict[str, np.ndarray], dict[str, Any]]] = {}
         self._index, self._shown = 0, 0
         self._twin: Twin | None = None
@@ -117,6 +120,9 @@ class RecordedAct:
         self._building.start()
 
     def _build(self) -> None:
+        if self.recording.header.get("arrays"):
+            self.notices.append(Notice("info", f"{_MISSING}: this motion was written without a scenario"))
+            return
         try:
             self._twin = Twin(self.recording)
         except (InterplayError, OSError, KeyError, ValueError) as error:
@@ -151,7 +157,8 @@ class RecordedAct:
 
     def take_step_ms(self) -> np.ndarray:
         """Return the milliseconds the steps took then, since the last frame."""
-        return np.asarray(self.recording["step_ms"][self._shown + 1 : self._index + 1], float)
+        took = np.asarray(self.recording["step_ms"][self._shown + 1 : self._index + 1], float)
+        return took[~np.isnan(took)]
 
     def step(self) -> None:
         """Go on by one step."""
@@ -189,7 +196,7 @@ class RecordedAct:
             qpos=chunk["qpos"][t],
             body_load=self._maker.load(step.tau),
             com=self._maker.com(terms),
-            **self._maker.contacts(terms, step.contacts, step.wrenches),
+            **self._maker.contacts(terms, step.touch.contacts, step.wrenches),
             **self._maker.pairs(*self._near(sim)),
             objectives=objective_views(sim.demands.objectives, sim.terms, self.time) if sim else (),
             relaxed=tuple(relaxed),

@@ -43,7 +43,8 @@ class RigidWorld:
         terms = self._terms
         terms.update(state.qpos, state.qvel)
         self._refuse_broken(state)
-        tau = np.where(np.isnan(self._limits.torque), 0.0, np.clip(plan.tau, -self._limits.torque, self._limits.torque))
+        limit = self._limits.torque
+        tau = rounded(np.where(np.isnan(limit), 0.0, np.clip(plan.tau, -limit, limit)), FORCE_QUANTUM)
         rows, jacobian, J = self._contacts(plan.contacts, state)
         found = respond(terms, rows, J, tau + terms.qfrc_passive + state.applied - terms.qfrc_bias, self._dt)
         qacc, unknowns = rounded(found.qacc, ACCELERATION_QUANTUM), rounded(found.wrench, FORCE_QUANTUM)
