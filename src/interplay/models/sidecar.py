@@ -88,7 +88,36 @@ class Limit(_Entry):
         return value
 
 
-class Sidecar(_Entry):
+class Solid(_Entry):
+    """A box that a body collides with: centre and half sizes [m] in the body's frame."""
+
+    pos: Vector
+    size: tuple[Positive, Positive, Positive]
+
+
+class Remedies(_Entry):
+    """What is done about a model file that cannot be simulated as it is; nothing unless it is named."""
+
+    packages: dict[str, str] = pydantic.Field({}, description="folders of package:// addresses")
+    meshes: dict[str, Literal["drop", "thicken"]] = pydantic.Field(
+        {}, description="mesh files to leave out, or to replace by their convex hull, at least 2 mm thick"
+    )
+    inertias: Literal["keep", "balance"] = pydantic.Field(
+        "keep", description="balance: moments of inertia that no body can have become the nearest possible ones"
+    )
+    smallest_mass: Positive | None = pydantic.Field(None, description="mass of moving bodies that have none [kg]")
+    collision: Literal["keep", "visual"] = pydantic.Field(
+        "keep", description="visual: bodies without a collision shape collide with what is seen of them"
+    )
+    shapes: dict[str, list[Solid]] = pydantic.Field(
+        {}, description="boxes in the stead of a body's collision shapes; an empty list leaves them out"
+    )
+    base: Literal["file", "free", "fixed"] = pydantic.Field(
+        "file", description="how the root is joined to the world: as in the file (free where it has no joint), …"
+    )
+
+
+class Sidecar(Remedies):
     """The whole file; see docs/characters.md."""
 
     model: str = pydantic.Field(
@@ -96,7 +125,10 @@ class Sidecar(_Entry):
     )
     root: str = pydantic.Field(description="body at the root of the character; the rest of the file is left out")
     facing: Vector = pydantic.Field((1.0, 0.0, 0.0), description="where it looks in the file's own axes")
-    bodies: dict[str, str] = pydantic.Field({}, description="names that scenarios use: names in the file")
+    up: Vector = pydantic.Field((0.0, 0.0, 1.0), description="which way is up in the file's own axes")
+    bodies: dict[str, str | None] = pydantic.Field(
+        {}, description="names that scenarios use: names in the file; null: no body is called so"
+    )
     surfaces: dict[str, Surface] = pydantic.Field({}, description="patches and points: left_sole, right_palm, …")
     grips: dict[str, Grip] = pydantic.Field({}, description="grasp surfaces: left_grip, right_grip, …")
     posture: dict[str, float] = pydantic.Field({}, description="rest posture [rad, m]; joints not named are at 0")
@@ -104,7 +136,6 @@ class Sidecar(_Entry):
     torque: Positive | None = pydantic.Field(None, description="largest torque of joints that have none [N·m]")
     velocity: Positive | None = pydantic.Field(None, description="largest speed of joints that have none [rad/s]")
     passive: Literal["keep", "drop"] = pydantic.Field("keep", description="springs and dampers of the joints")
-    packages: dict[str, str] = pydantic.Field({}, description="folders of package:// addresses")
 
 
 class _Plain(yaml.SafeLoader):
