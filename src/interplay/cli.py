@@ -230,16 +230,20 @@ def sidecar(
     file: Annotated[Path, typer.Argument(help="MJCF or URDF file of a body.")],
     out: Annotated[Path | None, typer.Option(help="File to write; by default FILE with the ending .yaml.")] = None,
     root: Annotated[str | None, typer.Option(help="Root body, where the guess would be wrong.")] = None,
+    package: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=DIR", help="Folder of the package:// addresses of a package; may be repeated."),
+    ] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite a sidecar that exists.")] = False,
 ) -> None:
-    """Write a first sidecar for a body: root, soles, palms, grips, posture and limits, each guess marked as one."""
+    """Write a first sidecar for a body: remedies, root, soles, palms, grips, posture and limits, each guess marked as one."""
     from interplay.models.guess import guess_sidecar
     from interplay.models.loader import Character
 
     target = out or file.with_suffix(".yaml")
     if target.exists() and not force:
         raise InputError(f"{str(target)!r} exists; use --force to overwrite it")
-    text = guess_sidecar(file, root, beside=target.parent)
+    text = guess_sidecar(file, root, beside=target.parent, packages=settings("--package", package or []))
     try:
         target.write_text(text, "utf-8")
     except OSError as error:

@@ -14,7 +14,7 @@ import numpy as np
 
 from interplay.errors import InputError
 from interplay.models.meshes import FORMATS, Meshes
-from interplay.models.remedies import remedy
+from interplay.models.remedies import reshape, weigh
 from interplay.models.sidecar import Remedies, Sidecar
 
 _LARGEST = 50_000_000
@@ -194,10 +194,11 @@ def _canonical(
     dropped: list[str],
 ) -> ModelFile:
     """Apply the remedies, write the specification out and read it back: angles are then radians and defaults resolved."""
-    remedy(file, spec, remedies)
+    weigh(file, spec, remedies)
     spec.assets = meshes.assets
     spec.compile()
     spec = mujoco.MjSpec.from_string(spec.to_xml(), assets=meshes.assets)
+    reshape(file, spec, remedies)
     model = spec.compile()
     return ModelFile(spec, model, meshes.assets, velocity, dropped)
 

@@ -123,11 +123,15 @@ def _binary_stl(triangles: np.ndarray) -> bytes:
 # -- COLLADA -----------------------------------------------------------------------------------------------------------
 
 
-def _collada(content: bytes) -> np.ndarray:
-    """Return the triangles (n, 3, 3) of a COLLADA file in metres.
+_UPRIGHT = {
+    "X_UP": np.array([[0.0, -1, 0, 0], [0, 0, -1, 0], [1, 0, 0, 0], [0, 0, 0, 1]]),
+    "Y_UP": np.array([[1.0, 0, 0, 0], [0, 0, -1, 0], [0, 1, 0, 0], [0, 0, 0, 1]]),
+}
+"""Turns of files whose up is not z."""
 
-    Its up axis is not followed: robots' files mean their meshes in the frame of the link, whichever axis they name.
-    """
+
+def _collada(content: bytes) -> np.ndarray:
+    """Return the triangles (n, 3, 3) of a COLLADA file, in metres, z up as in URDF."""
     if b"<!DOCTYPE" in content or b"<!ENTITY" in content:
         raise ValueError("document types and entities are not allowed")
     root = ET.fromstring(content)
@@ -135,12 +139,15 @@ def _collada(content: bytes) -> np.ndarray:
         element.tag = element.tag.rpartition("}")[2]
     unit = root.find("asset/unit")
     metre = float(unit.get("meter", "1")) if unit is not None else 1.0
+    axes = np.diag([metre, metre, metre, 1.0]) @ _UPRIGHT.get(
+        (root.findtext("asset/up_axis") or "Y_UP").strip(), np.eye(4)
+    )
     named = {f"#{e.get('id')}": e for e in root.iter() if e.get("id")}
     scene = root.find("scene/instance_visual_scene")
     top = named.get(scene.get("url", "")) if scene is not None else root.find("library_visual_scenes/visual_scene")
     if top is None:
         raise ValueError("it has no scene")
-    parts = [p for node in top.findall("node") for p in _node(node, np.diag([metre, metre, metre, 1.0]), named, 0)]
+    parts = [p for node in top.findall("node") for p in _node(node, axes, named, 0)]
     return np.vstack(parts) if parts else np.zeros((0, 3, 3))
 
 
@@ -194,7 +201,9 @@ def _primitives(mesh: ET.Element, named: dict[str, ET.Element]) -> Iterator[np.n
             source = named[position.get("source", "")]
             points = np.array((source.findtext("float_array") or "").split(), float).reshape(-1, 3)
             offset = int(inputs["VERTEX"].get("offset", "0"))
-            lists = [np.array((p.text or "").split(), int).reshape(-1, stride)[:, offset] for p in primitive.findall("p")]
+            lists = [
+                np.array((p.text or "").split(), int).reshape(-1, stride)[:, offset] for p in primitive.findall("p")
+            ]
             if kind == "triangles":
                 counts = [np.full(len(one) // 3, 3) for one in lists]
             elif kind == "polylist":

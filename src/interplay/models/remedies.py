@@ -27,40 +27,29 @@ class NeedsRemedy(InputError):
         self.reason, self.entry, self.value = reason, entry, value
 
 
-def remedy(file: str, spec: mujoco.MjSpec, remedies: Remedies) -> None:
-    """Change a specification that was just read as the remedies say, and refuse what would need another one."""
-    _weigh(file, spec, remedies)
-    if remedies.collision == "visual":
-        for body in spec.bodies:
-            if not any(_collides(geom) for geom in body.geoms):
-                for geom in list(body.geoms):
-                    _collide_as(body, geom)
-    for name, solids in remedies.shapes.items():
-        body = next((b for b in spec.bodies if b.name == name), None)
-        if body is None:
-            raise InputError(f"{file}: shapes: {unknown_name('body', name, [b.name for b in spec.bodies if b.name])}")
-        _replace_shapes(spec, body, solids)
-
-
 # -- masses and inertias -----------------------------------------------------------------------------------------------
 
 
-def _weigh(file: str, spec: mujoco.MjSpec, remedies: Remedies) -> None:
-    """Balance inertias and give masses, or refuse the bodies that need it."""
+def weigh(file: str, spec: mujoco.MjSpec, remedies: Remedies) -> None:
+    """Balance inertias and give masses in a specification as it was read, or refuse the bodies that need it."""
     impossible, massless = [], []
     for body in spec.bodies[1:]:
         if not body.explicitinertial:
             continue
-        if body.mass == 0 and not _inertia(body).any():
+        inertia = _inertia(body)
+        if body.mass == 0 and not inertia.any():
             body.explicitinertial = False  # a frame: MuJoCo would take its zeros for a damaged inertia
-        elif not _possible(_inertia(body)):
+        elif np.abs(inertia).max() < 1e-15 and not body.joints and body.parent.name != spec.worldbody.name:
+            body.fullinertia = np.full(6, np.nan)  # a point mass that is held to a body, and does not turn by itself
+            body.inertia = np.zeros(3)
+        elif not _possible(inertia):
             impossible.append(body)
     for body in spec.bodies[1:]:
         if any(joint.type != mujoco.mjtJoint.mjJNT_FREE for joint in body.joints) and not _has_mass(body):
             massless.append(body)
     if impossible and remedies.inertias == "keep":
-        shown = np.array2string(np.linalg.eigvalsh(_inertia(impossible[0])), precision=3)
-        reason = f"{_listed(impossible)} principal moments of inertia {shown}, expected all > 0, none above the sum of the others"
+        shown = ", ".join(f"{value:.3g}" for value in np.linalg.eigvalsh(_inertia(impossible[0])))
+        reason = f"{_listed(impossible)} impossible moments of inertia ({shown} kg·m²); expected all > 0, none above the sum of the others"
         raise NeedsRemedy(file, reason, "inertias", "balance")
     for body in impossible:
         _set_inertia(body, _balanced(_inertia(body), float(body.mass)))
@@ -121,6 +110,20 @@ def _balanced(inertia: np.ndarray, mass: float) -> np.ndarray:
 # -- collision shapes --------------------------------------------------------------------------------------------------
 
 
+def reshape(file: str, spec: mujoco.MjSpec, remedies: Remedies) -> None:
+    """Give bodies of a canonical specification the collision shapes that the remedies name."""
+    if remedies.collision == "visual":
+        for body in spec.bodies[1:]:
+            if not any(_collides(geom) for geom in body.geoms):
+                for geom in list(body.geoms):
+                    _collide_as(body, geom)
+    for name, solids in remedies.shapes.items():
+        body = next((b for b in spec.bodies if b.name == name), None)
+        if body is None:
+            raise InputError(f"{file}: shapes: {unknown_name('body', name, [b.name for b in spec.bodies if b.name])}")
+        _replace_shapes(spec, body, solids)
+
+
 def _collides(geom: mujoco.MjsGeom) -> bool:
     return bool(geom.contype or geom.conaffinity)
 
@@ -132,8 +135,6 @@ def _collide_as(body: mujoco.MjsBody, seen: mujoco.MjsGeom) -> None:
         meshname=seen.meshname,
         pos=seen.pos,
         quat=seen.quat,
-        alt=seen.alt,
-        fromto=seen.fromto,
         size=seen.size,
         contype=1,
         conaffinity=1,
