@@ -59,10 +59,16 @@ class _Guess:
         self.reasons.setdefault(entry, []).append(reason)
 
     def _give_shapes(self, root: str | None) -> None:
-        """Note remedies for feet that nothing collides with."""
+        """Note remedies for feet that nothing collides with, and for shapes that are far from what is seen of their body."""
         feet = [limb for name, limb in self.limbs.items() if name.endswith("foot")]
         if any(not shapes_of(self.m, foot.held) and self.body.box(foot.held) for foot in feet):
             self._note("collision", "visual", "its feet are seen but do not collide")
+            self._read(root)
+        astray = {self.m.body(b).name: off for b in self.body.bodies if (off := self.body.astray(b)) > 0}
+        if astray:
+            reason = ", ".join(f"{name} collides {off:.2f} m from where it is seen" for name, off in astray.items())
+            self._note("shapes", {name: [] for name in astray}, reason)
+            self._note("collision", "visual", "for bodies whose collision shapes are left out")
             self._read(root)
         bare = [foot for foot in feet if not self.body.box(foot.held)]
         if bare:

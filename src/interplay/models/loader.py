@@ -47,7 +47,7 @@ class Character(Model):
         self.dropped = list(found.dropped)
         """What of the file is not simulated."""
         self.posture = dict(self.sidecar.posture)
-        self.floating = self.sidecar.base != "fixed"
+        self.floating = self.sidecar.base != "fixed"  # type: ignore[misc]  # the class says what is usual
         try:
             self._xml = self._prepare(found.spec, found.model)
             self._measure()
@@ -245,9 +245,9 @@ class Character(Model):
         self.height = float(top - floor)
         """Stature [m] in the rest posture."""
         self.mass = float(m.body_subtreemass[1])
-        self._check_surfaces(m, d)
-        if soles:
+        if soles and solid:
             self._check_floor(m, solid, reach[:, 0] - floor)
+        self._check_surfaces(m, d)
 
     def _check_surfaces(self, m: mujoco.MjModel, d: mujoco.MjData) -> None:
         """Refuse surfaces that are not on what their body collides with: they would touch in the air, or deep inside."""
@@ -259,7 +259,7 @@ class Character(Model):
             body, whole = int(m.site_bodyid[site]), name in SOLES
             off = surface_off(m, d, site, whole)
             if off is None:
-                reason = f"{entry}: body {m.body(body).name!r} has no collision shape to be on"
+                reason = f"{entry}: body {self._own(m, body)!r} has no collision shape to be on"
                 if any(int(m.geom_bodyid[g]) in held_together(m, body) for g in range(m.ngeom)):
                     raise NeedsRemedy(self._name, reason, "collision", "visual")
                 raise InputError(
@@ -269,9 +269,14 @@ class Character(Model):
             if abs(off) > TOLERANCE:
                 side = "before" if off > 0 else "inside"
                 raise InputError(
-                    f"{self._name}: {entry}: it lies {abs(off) * 1e3:.1f} mm {side} the collision shape of {m.body(body).name!r}; "
+                    f"{self._name}: {entry}: it lies {abs(off) * 1e3:.1f} mm {side} the collision shape of {self._own(m, body)!r}; "
                     f"expected at most {TOLERANCE * 1e3:.0f} mm{self._better(m, d, site, whole)}"
                 )
+
+    def _own(self, m: mujoco.MjModel, body: int) -> str:
+        """Return what the file calls a body."""
+        name = m.body(body).name
+        return self.sidecar.bodies.get(name) or name
 
     def _better(self, m: mujoco.MjModel, d: mujoco.MjData, site: int, whole: bool) -> str:
         """Return which body a surface would fit, as the end of a message."""
@@ -283,14 +288,14 @@ class Character(Model):
         body = min(others, key=lambda b: others[b], default=None)
         if body is None or others[body] > TOLERANCE or body == m.body_weldid[m.site_bodyid[site]]:
             return ""
-        return f"; where it is now it would fit {m.body(body).name!r}"
+        return f"; where it is now it would fit {self._own(m, body)!r}"
 
     def _check_floor(self, m: mujoco.MjModel, solid: list[int], above: np.ndarray) -> None:
         """Refuse soles that are not the lowest of the body: the rest would stand in the floor."""
         lowest = min(solid, key=lambda g: above[g])
         if above[lowest] < -TOLERANCE:
             raise InputError(
-                f"{self._name}: in its posture the body {m.body(m.geom_bodyid[lowest]).name!r} reaches {-above[lowest] * 1e3:.1f} mm "
+                f"{self._name}: in its posture the body {self._own(m, int(m.geom_bodyid[lowest]))!r} reaches {-above[lowest] * 1e3:.1f} mm "
                 f"below the soles; expected at most {TOLERANCE * 1e3:.0f} mm: put the soles on the lowest body, change the "
                 "posture, or leave out the shape under 'shapes'"
             )

@@ -112,16 +112,16 @@ def _balanced(inertia: np.ndarray, mass: float) -> np.ndarray:
 
 def reshape(file: str, spec: mujoco.MjSpec, remedies: Remedies) -> None:
     """Give bodies of a canonical specification the collision shapes that the remedies name."""
-    if remedies.collision == "visual":
-        for body in spec.bodies[1:]:
-            if not any(_collides(geom) for geom in body.geoms):
-                for geom in list(body.geoms):
-                    _collide_as(body, geom)
     for name, solids in remedies.shapes.items():
         body = next((b for b in spec.bodies if b.name == name), None)
         if body is None:
             raise InputError(f"{file}: shapes: {unknown_name('body', name, [b.name for b in spec.bodies if b.name])}")
         _replace_shapes(spec, body, solids)
+    if remedies.collision == "visual":
+        for body in spec.bodies[1:]:
+            if not any(_collides(geom) for geom in body.geoms):
+                for geom in list(body.geoms):
+                    _collide_as(body, geom)
 
 
 def _collides(geom: mujoco.MjsGeom) -> bool:

@@ -98,22 +98,25 @@ class Solid(_Entry):
 class Remedies(_Entry):
     """What is done about a model file that cannot be simulated as it is; nothing unless it is named."""
 
-    packages: dict[str, str] = pydantic.Field({}, description="folders of package:// addresses")
+    packages: dict[str, str] = pydantic.Field(default={}, description="folders of package:// addresses")
     meshes: dict[str, Literal["drop", "thicken"]] = pydantic.Field(
-        {}, description="mesh files to leave out, or to replace by their convex hull, at least 2 mm thick"
+        default={}, description="mesh files to leave out, or to replace by their convex hull, at least 2 mm thick"
     )
     inertias: Literal["keep", "balance"] = pydantic.Field(
-        "keep", description="balance: moments of inertia that no body can have become the nearest possible ones"
+        default="keep", description="balance: moments of inertia that no body can have become the nearest possible ones"
     )
-    smallest_mass: Positive | None = pydantic.Field(None, description="mass of moving bodies that have none [kg]")
+    smallest_mass: Positive | None = pydantic.Field(
+        default=None, description="mass of moving bodies that have none [kg]"
+    )
     collision: Literal["keep", "visual"] = pydantic.Field(
-        "keep", description="visual: bodies without a collision shape collide with what is seen of them"
+        default="keep", description="visual: bodies without a collision shape collide with what is seen of them"
     )
     shapes: dict[str, list[Solid]] = pydantic.Field(
-        {}, description="boxes in the stead of a body's collision shapes; an empty list leaves them out"
+        default={}, description="boxes in the stead of a body's collision shapes; an empty list leaves them out"
     )
     base: Literal["file", "free", "fixed"] = pydantic.Field(
-        "file", description="how the root is joined to the world: as in the file (free where it has no joint), …"
+        default="file",
+        description="how the root is joined to the world: as in the file (free where it has no joint), …",
     )
 
 

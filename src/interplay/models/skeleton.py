@@ -16,7 +16,7 @@ from interplay.models.files import ModelFile
 from interplay.models.fit import held_together, shapes_of
 
 SIDES = ("left", "right")
-SCALAR = (mujoco.mjtJoint.mjJNT_HINGE, mujoco.mjtJoint.mjJNT_SLIDE)
+SCALAR = (int(mujoco.mjtJoint.mjJNT_HINGE), int(mujoco.mjtJoint.mjJNT_SLIDE))
 
 _HEADS, _FEET = re.compile("head|neck|skull", re.IGNORECASE), re.compile("foot|ankle|toe|sole", re.IGNORECASE)
 
@@ -54,7 +54,7 @@ class Skeleton:
         """Compute where everything is; joints whose range leaves zero out start within it."""
         self.m, self.d = m, mujoco.MjData(m)
         for joint in range(m.njnt):
-            if m.jnt_limited[joint] and m.jnt_type[joint] in SCALAR:
+            if m.jnt_limited[joint] and int(m.jnt_type[joint]) in SCALAR:
                 low, high = m.jnt_range[joint]
                 margin = 0.03 * (high - low)
                 if not low <= 0 <= high:
@@ -124,6 +124,17 @@ class Skeleton:
                 lowest, highest = geom_extent(m, d, g, np.eye(3))
                 low, high = np.minimum(low, lowest), np.maximum(high, highest)
         return (low, high) if np.isfinite(low).all() else None
+
+    def astray(self, body: int) -> float:
+        """Return how far [m] a body collides from where it is seen, if that is farther than either is large; else 0."""
+        solid = shapes_of(self.m, [body])
+        seen = [g for g in range(self.m.ngeom) if int(self.m.geom_bodyid[g]) == body and g not in solid]
+        if not solid or not seen:
+            return 0.0
+        boxes = [[geom_extent(self.m, self.d, g, np.eye(3)) for g in group] for group in (solid, seen)]
+        low, high = ([most([b[k] for b in box], axis=0) for box in boxes] for k, most in ((0, np.min), (1, np.max)))
+        off = float(np.linalg.norm(np.add(low[0], high[0]) - np.add(low[1], high[1]))) / 2
+        return off if off > max(float(np.linalg.norm(h - lo)) for lo, h in zip(low, high, strict=True)) else 0.0
 
     def bottom(self, held: list[int]) -> float:
         """Return how low bodies that move as one reach: what collides, or else what is seen, or else their frames."""
@@ -209,8 +220,14 @@ class Skeleton:
                 foot = min(order, key=lambda b: order[b])
                 feet[f"{side}_foot"] = Limb(self.up_from(foot)[::-1], foot, groups[foot])
         if len(feet) == 2:  # one leg is none: what hangs lowest on one side only is no foot
-            out |= feet
-        legs = {b for foot in out.values() for b in foot.chain} - {self.root}
+            shared = set.intersection(*(set(foot.chain) for foot in feet.values()))
+            hips = [next(b for b in foot.chain if b not in shared) for foot in feet.values()]
+            hip = float(self.d.xpos[hips, 2].max())
+            # What begins far above the centre of mass and ends little below the root is an arm, however low it hangs.
+            low_hips = hip < self.d.subtree_com[self.root][2] + 0.1 * (top - floor)
+            if low_hips or self.d.xpos[self.root, 2] - floor > 0.5 * (hip - floor):
+                out |= feet
+        legs = set.symmetric_difference(*(set(foot.chain) for foot in out.values())) if out else set()
         for sign, side in zip((1, -1), SIDES, strict=True):
             hand = self._hand([b for b in self.bodies if sign * (self._sideways([b]) - middle) > 0.02], legs)
             if hand is not None:
