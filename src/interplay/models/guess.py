@@ -70,11 +70,25 @@ class _Guess:
             self._note("shapes", {name: [] for name in astray}, reason)
             self._note("collision", "visual", "for bodies whose collision shapes are left out")
             self._read(root)
+        feet = [limb for name, limb in self.limbs.items() if name.endswith("foot")]
+        vast = self.body.vast()
+        if vast and feet:
+            reason = f"shapes of {', '.join(self.m.body(b).name for b in vast)} are larger than the whole body: boxes as wide as its hips"
+            self._note("shapes", {self.m.body(b).name: [self._hip_box(b)] for b in vast}, reason)
         bare = [foot for foot in feet if not self.body.box(foot.held)]
         if bare:
             boxes = {self.m.body(foot.end).name: [self._foot_box(foot)] for foot in bare}
             self._note("shapes", boxes, "the file has no shape for its feet: boxes to the measure of its legs")
+        if vast or bare:
             self._read(root)
+
+    def _hip_box(self, body: int) -> Solid:
+        """Return a box as wide as the hips are apart, around a body's frame."""
+        wide = 0.5 * float(np.linalg.norm(np.subtract(*self.body.d.xpos[self.body.hips(self.limbs)])))
+        half = np.abs(
+            self.body.turned(body, wide * (0.6 * np.abs(self.body.facing) + np.abs(self.body.left) + [0, 0, 1]))
+        )
+        return Solid(pos=(0.0, 0.0, 0.0), size=tuple(np.round(half, 4)))
 
     def _foot_box(self, foot: Limb) -> Solid:
         """Return a box as large as a foot of a person with such legs, below the ankle."""
@@ -127,7 +141,7 @@ class _Guess:
                 f"  {_text(k)}: {v}  # guess: {why}" for (k, v), why in zip(given.meshes.items(), reasons, strict=False)
             ]
         if given.shapes:
-            lines += [f"shapes:  # guess: {self.reasons['shapes'][0]}"]
+            lines += [f"shapes:  # guess: {'; '.join(self.reasons['shapes'])}"]
             for name, solids in given.shapes.items():
                 boxes = ", ".join(f"{{pos: {_numbers(s.pos)}, size: {_numbers(s.size)}}}" for s in solids)
                 lines.append(f"  {_text(name)}: [{boxes}]")

@@ -136,6 +136,11 @@ class Skeleton:
         off = float(np.linalg.norm(np.add(low[0], high[0]) - np.add(low[1], high[1]))) / 2
         return off if off > max(float(np.linalg.norm(h - lo)) for lo, h in zip(low, high, strict=True)) else 0.0
 
+    def vast(self) -> list[int]:
+        """Return the bodies with a collision shape that is larger than the whole body is tall: placeholders."""
+        m, tall = self.m, float(np.ptp(self.d.xpos[self.bodies, 2]))
+        return [b for b in self.bodies if any(m.geom_rbound[g] > 0.8 * tall for g in shapes_of(m, [b]))]
+
     def bottom(self, held: list[int]) -> float:
         """Return how low bodies that move as one reach: what collides, or else what is seen, or else their frames."""
         solid = shapes_of(self.m, held)
@@ -220,8 +225,7 @@ class Skeleton:
                 foot = min(order, key=lambda b: order[b])
                 feet[f"{side}_foot"] = Limb(self.up_from(foot)[::-1], foot, groups[foot])
         if len(feet) == 2:  # one leg is none: what hangs lowest on one side only is no foot
-            shared = set.intersection(*(set(foot.chain) for foot in feet.values()))
-            hips = [next(b for b in foot.chain if b not in shared) for foot in feet.values()]
+            hips = self.hips(feet)
             hip = float(self.d.xpos[hips, 2].max())
             # What begins far above the centre of mass and ends little below the root is an arm, however low it hangs.
             low_hips = hip < self.d.subtree_com[self.root][2] + 0.1 * (top - floor)
@@ -233,6 +237,12 @@ class Skeleton:
             if hand is not None:
                 out[f"{side}_hand"] = Limb(self.up_from(hand)[::-1], hand, groups[hand])
         return out
+
+    def hips(self, limbs: dict[str, Limb]) -> list[int]:
+        """Return the first body of each leg that the other one does not share."""
+        chains = [limb.chain for name, limb in limbs.items() if name.endswith("foot")]
+        shared = set(chains[0]).intersection(*chains)
+        return [next(b for b in chain if b not in shared) for chain in chains]
 
     def _hand(self, mine: list[int], legs: set[int]) -> int | None:
         """Return the hand of a side: the end of what reaches farthest from the root and is no leg; not a single finger."""
