@@ -217,12 +217,9 @@ class Skeleton:
         for sign, side in zip((1, -1), SIDES, strict=True):
             mine = [b for b in low if b != self.root and sign * (self._sideways(groups[b]) - middle) > 0.02]
             lowest = min((low[b] for b in mine), default=np.inf)
-            # Of what reaches as low, heel and toes, the foot is what is nearer to the root; of bare frames the last one.
-            order = {
-                b: len(self.up_from(b)) * (1 if self.box(groups[b]) else -1) for b in mine if low[b] < lowest + 0.003
-            }
-            if order and lowest < floor + 0.05 * (top - floor):
-                foot = min(order, key=lambda b: order[b])
+            near = [b for b in mine if low[b] < lowest + 0.025 * (top - floor)]
+            if near and lowest < floor + 0.05 * (top - floor):
+                foot = max(near, key=lambda b: (self._footprint(groups[b]), len(self.up_from(b))))
                 feet[f"{side}_foot"] = Limb(self.up_from(foot)[::-1], foot, groups[foot])
         if len(feet) == 2:  # one leg is none: what hangs lowest on one side only is no foot
             hips = self.hips(feet)
@@ -237,6 +234,11 @@ class Skeleton:
             if hand is not None:
                 out[f"{side}_hand"] = Limb(self.up_from(hand)[::-1], hand, groups[hand])
         return out
+
+    def _footprint(self, held: list[int]) -> float:
+        """Return the area [m²] over which some bodies are spread: of what is as low, a foot is larger than ankle and toes."""
+        box = self.box(held)
+        return float(np.prod((box[1] - box[0])[:2])) if box else 0.0
 
     def hips(self, limbs: dict[str, Limb]) -> list[int]:
         """Return the first body of each leg that the other one does not share."""

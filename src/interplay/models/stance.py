@@ -144,7 +144,8 @@ def posture(body: Skeleton, limbs: dict[str, Limb], soles: dict[str, Sole]) -> d
                 ahead = middle - float(body.facing @ goal.place) if part == "foot" else 0.0
                 _reach(body, limbs[name].end, goal._replace(place=goal.place + ahead * body.facing))
     _level(body, limbs, goals)
-    mujoco.mj_kinematics(m, d)
+    for name, ground in soles.items():
+        _lift_toes(body, limbs[name], ground)
     values = {}
     for b in body.bodies:
         for joint in body.joints(b):
@@ -152,6 +153,23 @@ def posture(body: Skeleton, limbs: dict[str, Limb], soles: dict[str, Sole]) -> d
             if name and (abs(value) > 0.01 or abs(body.start[m.jnt_qposadr[joint]]) > 0):
                 values[name] = value
     return values
+
+
+def _lift_toes(body: Skeleton, foot: Limb, ground: Sole) -> None:
+    """Bend the joints beyond a foot, as little as need be, so that nothing there is below its sole."""
+    m, d = body.m, body.d
+    beyond = [b for b in body.below(foot.end) if b not in foot.held]
+    for joint in [j for b in beyond for j in body.joints(b)]:
+        adr, own = m.jnt_qposadr[joint], body.below(int(m.jnt_bodyid[joint]))
+        low, high = m.jnt_range[joint] if m.jnt_limited[joint] else (-1.0, 1.0)
+        if not shapes_of(m, own):
+            continue
+        for value in sorted([d.qpos[adr], *np.linspace(low, high, 41)[1:-1]], key=lambda v: abs(v - d.qpos[adr])):
+            d.qpos[adr] = value
+            mujoco.mj_kinematics(m, d)
+            floor = d.xpos[foot.end, 2] + d.xmat[foot.end].reshape(3, 3)[2] @ ground.face.pos
+            if body.bottom(own) > floor - 0.3 * TOLERANCE:
+                break
 
 
 def weights_held(body: Skeleton, limbs: dict[str, Limb]) -> dict[int, float]:
