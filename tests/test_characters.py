@@ -174,14 +174,21 @@ surfaces:
   right_sole: {{body: r_foot, box: {{pos: [0, 0, -0.03], size: [0.09, 0.045]}}}}
 grips:
   left_grip: {{body: l_foot, pos: [0, 0, 0], axis: [1, 0, 0]}}
-posture: {{l_hip: 0.1, r_hip: 0.1}}
+posture: {{l_hip: 0.02, r_hip: 0.02}}
 limits: {{l_hip: {{torque: 50, velocity: 5}}}}
 torque: 100
 velocity: 10
 """
 
 
+IN_URDF = {"pos: [0, 0, -0.03]": "pos: [0, 0, -0.93]", "pos: [0, 0, 0], axis": "pos: [0, 0, -0.9], axis"}
+"""Where the surfaces are in the URDF body: its feet have their frames at the hips."""
+
+
 def write(folder, model, sidecar=SIDECAR, suffix=".xml"):
+    if suffix == ".urdf":
+        for here, there in IN_URDF.items():
+            sidecar = sidecar.replace(here, there)
     file = folder / f"body{suffix}"
     file.write_bytes(model if isinstance(model, bytes) else model.encode())
     path = folder / "side.yaml"
@@ -297,8 +304,9 @@ BAD_SIDECARS = {
     "along: [1, 0, 0]": ("along: [0, 0, 0]", "along: x"),
     "axis: [1, 0, 0]": ("axis: [0, 0, 0]", "axis: [1]", "radius: -1", "half_length: 0"),
     "left_grip: {{body: l_foot": ("left_grip: {{body: nobody", "left_grip: {{body: l_foot, site: x", "left_grip: {{"),
-    "posture: {{l_hip: 0.1": (
+    "posture: {{l_hip: 0.02": (
         "posture: {{hip: 0.1",
+        "posture: {{l_hip: 0.1",
         "posture: {{l_hip: 3",
         "posture: {{l_hip: .nan",
         "posture: {{l_hip: a",
@@ -380,9 +388,13 @@ def test_joints_between_root_and_world_are_left_out(tmp_path):
         '<freejoint name="base"/>',
         "<joint name='x' type='slide' axis='1 0 0'/><joint name='z' type='slide' axis='0 0 1'/>",
     )
-    body = ip.Character(write(tmp_path, planar))
+    with pytest.raises(ip.InputError, match=r"2 joints \(x, z\).*'base: free'"):
+        ip.Character(write(tmp_path, planar))
+    body = ip.Character(write(tmp_path, planar, SIDECAR + "base: free\n"))
     assert any("root" in what for what in body.dropped)
     assert ip.Scene().add(body, "a").model.nv == 10
+    fixed = ip.Character(write(tmp_path, planar, SIDECAR + "base: fixed\n"))
+    assert ip.Scene().add(fixed, "a").model.nv == 4
 
 
 def test_torque_limits_of_motors_and_servos(tmp_path):

@@ -249,9 +249,15 @@ def sidecar(
     except OSError as error:
         raise InputError(f"cannot write {str(target)!r}: {error.strerror or error}") from None
     body = Character(target)
+    legs = "left_sole" in body.sidecar.surfaces
+    then = (
+        f"then: interplay run stand --character {target} --out DIR"
+        if legs
+        else "it has no legs and is fixed where it is placed"
+    )
     console.print(
         f"written: [bold]{target}[/bold]; {body.height:.2f} m, {body.mass:.1f} kg, "
-        f"{text.count('# guess')} guesses to check; then: interplay run stand --character {target} --out DIR",
+        f"{text.count('# guess')} guesses to check; {then}",
         soft_wrap=True,
     )
 
