@@ -36,7 +36,7 @@ STAND = [
     ("simple_humanoid", {"shapes:", "BODY: [{", "l_ankle: [{"}),
 ]
 PLACED = [
-    pytest.param("baxter", {"base: fixed"}, marks=slow),
+    pytest.param("baxter", {"base: fixed", "base_link.DAE': z_up"}, marks=slow),
     ("alex_nub_hands", {"base: fixed", "nub.obj': thicken", "leftNub: []", "collision: visual"}),
 ]
 
@@ -204,6 +204,8 @@ def test_meshes_are_read_thickened_or_left_out(tmp_path):
     write(tmp_path, DAE, "wedge.dae")
     low, high = extent(read_model(write(tmp_path, ONE_MESH.format(mesh="wedge.dae"), "r.urdf")).model)
     np.testing.assert_allclose([low, high], [[0.01, -0.3, 0], [0.11, 0, 0.2]], atol=1e-6)
+    low, high = extent(read_model(tmp_path / "r.urdf", Remedies(meshes={"wedge.dae": "z_up"})).model)
+    np.testing.assert_allclose([low, high], [[0.01, 0, 0], [0.11, 0.2, 0.3]], atol=1e-6)
 
     sheet = trimesh.creation.box((0.2, 0.4, 0.0))
     (tmp_path / "Sheet.STL").write_bytes(sheet.export(file_type="stl"))

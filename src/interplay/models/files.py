@@ -29,6 +29,8 @@ class ModelFile(NamedTuple):
     assets: dict[str, bytes]
     velocity: dict[str, float]
     dropped: list[str]
+    turned: dict[str, str]
+    """Mesh files that were turned because they say that another axis than z is up, by the names of their meshes."""
 
 
 def read_model(path: Path, remedies: Remedies | None = None, within: Path | None = None) -> ModelFile:
@@ -200,7 +202,7 @@ def _canonical(
     spec = mujoco.MjSpec.from_string(spec.to_xml(), assets=meshes.assets)
     reshape(file, spec, remedies)
     model = spec.compile()
-    return ModelFile(spec, model, meshes.assets, velocity, dropped)
+    return ModelFile(spec, model, meshes.assets, velocity, dropped, meshes.turned)
 
 
 def alone(xml: str, root: str) -> str:

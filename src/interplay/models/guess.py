@@ -50,6 +50,13 @@ class _Guess:
             except NeedsRemedy as need:
                 self._note(need.entry, need.value, need.reason)
         self.body = Skeleton(self.path.name, self.found, root)
+        astray = {file for mesh, file in self.found.turned.items() if self.body.mistaken(mesh)}
+        if astray:  # files of some tools name an axis that they do not mean: what collides shows which
+            for file in sorted(astray):
+                self._note(
+                    "meshes", {file: "z_up"}, "as it is, it looks as its body collides; turned as it says, it does not"
+                )
+            return self._read(root)
         self.m, self.limbs = self.body.m, self.body.limbs()
 
     def _note(self, entry: str, value: Any, reason: str) -> None:

@@ -25,11 +25,13 @@ _THICKNESS = 0.002
 class Meshes:
     """The meshes and pictures of one model file, as bytes under names of their own, and what the files are called."""
 
-    def __init__(self, file: str, treatment: dict[str, Literal["drop", "thicken"]], within: Path | None):
+    def __init__(self, file: str, treatment: dict[str, Literal["drop", "thicken", "z_up"]], within: Path | None):
         """Take the model file's name, what to do with which mesh, and the folder in which all must lie."""
         self.file, self.treatment, self.within = file, treatment, within
         self.assets: dict[str, bytes] = {}
         self._names: dict[str, str] = {}
+        self.turned: dict[str, str] = {}
+        """Files that say that another axis than z is up, by the names of their meshes."""
 
     def dropped(self, name: str) -> bool:
         """Return whether a mesh is to be left out."""
@@ -48,7 +50,10 @@ class Meshes:
             ) from None
         kind, stem = path.suffix.lower(), hashlib.sha256(content).hexdigest()[:8] + "_" + path.stem.lower()
         if kind == ".dae":
-            content, kind = self._read(path.name, _collada, content), ".stl"
+            as_is = self.treatment.get(path.name) == "z_up"
+            if b"<up_axis>Z_UP" not in content and not as_is:
+                self.turned[stem] = path.name
+            content, kind = self._read(path.name, _collada, content, as_is), ".stl"
         elif kind == ".stl" and _is_text(content):
             content = self._read(path.name, _ascii_stl, content)
         if self.treatment.get(path.name) == "thicken":
@@ -130,8 +135,8 @@ _UPRIGHT = {
 """Turns of files whose up is not z."""
 
 
-def _collada(content: bytes) -> np.ndarray:
-    """Return the triangles (n, 3, 3) of a COLLADA file, in metres, z up as in URDF."""
+def _collada(content: bytes, as_is: bool) -> np.ndarray:
+    """Return the triangles (n, 3, 3) of a COLLADA file, in metres, z up as in URDF; or ``as_is``, whatever axis it names."""
     if b"<!DOCTYPE" in content or b"<!ENTITY" in content:
         raise ValueError("document types and entities are not allowed")
     root = ET.fromstring(content)
@@ -139,9 +144,8 @@ def _collada(content: bytes) -> np.ndarray:
         element.tag = element.tag.rpartition("}")[2]
     unit = root.find("asset/unit")
     metre = float(unit.get("meter", "1")) if unit is not None else 1.0
-    axes = np.diag([metre, metre, metre, 1.0]) @ _UPRIGHT.get(
-        (root.findtext("asset/up_axis") or "Y_UP").strip(), np.eye(4)
-    )
+    up = "Z_UP" if as_is else (root.findtext("asset/up_axis") or "Y_UP").strip()
+    axes = np.diag([metre, metre, metre, 1.0]) @ _UPRIGHT.get(up, np.eye(4))
     named = {f"#{e.get('id')}": e for e in root.iter() if e.get("id")}
     scene = root.find("scene/instance_visual_scene")
     top = named.get(scene.get("url", "")) if scene is not None else root.find("library_visual_scenes/visual_scene")

@@ -99,8 +99,10 @@ class Remedies(_Entry):
     """What is done about a model file that cannot be simulated as it is; nothing unless it is named."""
 
     packages: dict[str, str] = pydantic.Field(default={}, description="folders of package:// addresses")
-    meshes: dict[str, Literal["drop", "thicken"]] = pydantic.Field(
-        default={}, description="mesh files to leave out, or to replace by their convex hull, at least 2 mm thick"
+    meshes: dict[str, Literal["drop", "thicken", "z_up"]] = pydantic.Field(
+        default={},
+        description="mesh files to leave out, to replace by their convex hull, at least 2 mm thick, or to take as they are "
+        "whatever axis they say is up",
     )
     inertias: Literal["keep", "balance"] = pydantic.Field(
         default="keep", description="balance: moments of inertia that no body can have become the nearest possible ones"

@@ -13,7 +13,7 @@ from interplay.errors import InputError, pick
 from interplay.models.base import frame_quat
 from interplay.models.extent import geom_extent
 from interplay.models.files import ModelFile
-from interplay.models.fit import held_together, shapes_of
+from interplay.models.fit import held_together, points_in, shapes_of
 
 SIDES = ("left", "right")
 SCALAR = (int(mujoco.mjtJoint.mjJNT_HINGE), int(mujoco.mjtJoint.mjJNT_SLIDE))
@@ -135,6 +135,21 @@ class Skeleton:
         low, high = ([most([b[k] for b in box], axis=0) for box in boxes] for k, most in ((0, np.min), (1, np.max)))
         off = float(np.linalg.norm(np.add(low[0], high[0]) - np.add(low[1], high[1]))) / 2
         return off if off > max(float(np.linalg.norm(h - lo)) for lo, h in zip(low, high, strict=True)) else 0.0
+
+    def mistaken(self, mesh: str) -> bool:
+        """Return whether a mesh that is seen, and was turned from y to z up, would be more like what collides if it were not."""
+        m = self.m
+        for geom in range(m.ngeom):
+            solid = shapes_of(m, [int(m.geom_bodyid[geom])])
+            if m.geom_type[geom] != mujoco.mjtGeom.mjGEOM_MESH or m.mesh(m.geom_dataid[geom]).name != mesh or not solid:
+                continue
+            if geom not in solid:
+                body = int(m.geom_bodyid[geom])
+                hard = np.vstack([points_in(m, self.d, g, body) for g in solid])
+                seen = points_in(m, self.d, geom, body)
+                off = [np.abs(_span(points) - _span(hard)).sum() for points in (seen, seen[:, [0, 2, 1]] * [1, 1, -1])]
+                return bool(off[1] < 0.5 * off[0])
+        return False
 
     def vast(self) -> list[int]:
         """Return the bodies with a collision shape that is larger than the whole body is tall: placeholders."""
@@ -286,6 +301,10 @@ class Skeleton:
     def turned(self, body: int, direction: np.ndarray) -> np.ndarray:
         """Return a direction of the world in a body's frame."""
         return self.d.xmat[body].reshape(3, 3).T @ direction
+
+
+def _span(points: np.ndarray) -> np.ndarray:
+    return np.concatenate([points.min(0), points.max(0)])
 
 
 def _mirrored(name: str) -> set[str]:

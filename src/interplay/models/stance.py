@@ -58,8 +58,18 @@ def sole(body: Skeleton, foot: Limb) -> Sole:
             found = other
     radius = _largest_ball(points, found)
     round_end = bool(found.half.max() < 1.5 * np.sqrt(radius * SECTION))
-    joints = sum(len(body.joints(b)) for b in foot.chain)
-    return Sole(found, radius, radius > 0 and (round_end or joints < 6), round_end)
+    point = radius > 0 and (round_end or sum(len(body.joints(b)) for b in foot.chain) < 6)
+    if point and not round_end:
+        found = _amid(points, found)
+        radius = _largest_ball(points, found)
+    return Sole(found, radius, point, round_end)
+
+
+def _amid(points: np.ndarray, face: Patch) -> Patch:
+    """Move a face within itself to the middle of the foot: about a point there, toes and heel sink least when it tilts."""
+    axes = np.array([face.along, np.cross(face.normal, face.along)])
+    middle = 0.5 * ((points @ axes.T).min(0) + (points @ axes.T).max(0)) - axes @ face.pos
+    return face._replace(pos=face.pos + np.clip(middle, -0.8 * face.half, 0.8 * face.half) @ axes)
 
 
 def _faces(points: np.ndarray, down: np.ndarray) -> list[np.ndarray]:
