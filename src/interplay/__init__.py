@@ -21,7 +21,7 @@ from interplay.io.recording import Recording
 from interplay.models.base import Model
 from interplay.models.environment import Beam, Platform, Stairs, Wall
 from interplay.models.humanoid import Humanoid
-from interplay.models.loader import Character
+from interplay.models.loader import BodyFile
 from interplay.models.mechanisms import Door, Lever, Slider, Valve
 from interplay.models.objects import Ball, Barbell, Box, Litter, Sword, Table
 from interplay.motion import blocks, conditions
@@ -67,9 +67,9 @@ __all__ = [
     "Barbell",
     "Beam",
     "Behaviour",
+    "BodyFile",
     "Box",
     "Camera",
-    "Character",
     "Com",
     "ComOver",
     "Constant",

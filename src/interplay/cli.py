@@ -278,24 +278,34 @@ def sidecar(
     file: Annotated[Path, typer.Argument(help="MJCF or URDF file of a body.")],
     out: Annotated[Path | None, typer.Option(help="File to write; by default FILE with the ending .yaml.")] = None,
     root: Annotated[str | None, typer.Option(help="Root body, where the guess would be wrong.")] = None,
+    package: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=DIR", help="Folder of the package:// addresses of a package; may be repeated."),
+    ] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite a sidecar that exists.")] = False,
 ) -> None:
-    """Write a first sidecar for a body: root, soles, palms, grips, posture and limits, each guess marked as one."""
+    """Write a first sidecar for a body: remedies, root, soles, palms, grips, posture and limits, each guess marked as one."""
     from interplay.models.guess import guess_sidecar
-    from interplay.models.loader import Character
+    from interplay.models.loader import BodyFile
 
     target = out or file.with_suffix(".yaml")
     if target.exists() and not force:
         raise InputError(f"{str(target)!r} exists; use --force to overwrite it")
-    text = guess_sidecar(file, root, beside=target.parent)
+    text = guess_sidecar(file, root, beside=target.parent, packages=settings("--package", package or []))
     try:
         target.write_text(text, "utf-8")
     except OSError as error:
         raise InputError(f"cannot write {str(target)!r}: {error.strerror or error}") from None
-    body = Character(target)
+    body = BodyFile(target)
+    legs = "left_sole" in body.sidecar.surfaces
+    then = (
+        f"then: interplay run stand --character {target} --out DIR"
+        if legs
+        else "it has no legs and is fixed where it is placed"
+    )
     console.print(
         f"written: [bold]{target}[/bold]; {body.height:.2f} m, {body.mass:.1f} kg, "
-        f"{text.count('# guess')} guesses to check; then: interplay run stand --character {target} --out DIR",
+        f"{text.count('# guess')} guesses to check; {then}",
         soft_wrap=True,
     )
 

@@ -18,7 +18,7 @@ from interplay.io.lock import locked
 from interplay.io.recorder import Recorder
 from interplay.io.recording import Recording
 from interplay.io.report import make_report, write_report
-from interplay.models.loader import Character
+from interplay.models.loader import BodyFile
 from interplay.motion.targets import read_targets
 from interplay.qp import solvers
 from interplay.rehearsal import keep_what_is_loaded
@@ -88,7 +88,7 @@ def run(
         controller = header.get("controller", controller)
         targets = targets or header["targets"]
         character = header["character"]
-    chosen = scenario(name)(parameters, Character(character) if character is not None else None)
+    chosen = scenario(name)(parameters, BodyFile(character) if character is not None else None)
     sim = chosen.simulation(dt, solver, seed, world, controller)
     if targets is not None:
         sim.live.targets = sorted([*sim.live.targets, *read_targets(targets, sim)], key=lambda t: t.time)

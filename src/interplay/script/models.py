@@ -197,7 +197,7 @@ class Character(_Model):
 
     def make(self, folder: Path) -> ip.Model:
         """Return the character."""
-        return ip.Character(inside(folder, self.character), confined=True)
+        return ip.BodyFile(inside(folder, self.character), confined=True)
 
 
 def inside(folder: Path, name: str) -> Path:

@@ -24,7 +24,7 @@ from interplay.constraints.collision_set import Pair
 from interplay.errors import InputError, InterplayError
 from interplay.io.recording import Recording
 from interplay.io.replay import Replay
-from interplay.models.loader import Character
+from interplay.models.loader import BodyFile
 from interplay.scenario import Scenario
 from interplay.scene.kinematics import Kinematics
 from interplay.script.reader import parse
@@ -43,7 +43,7 @@ class Twin:
         """Build the scenario from the recording's header; an error says why that cannot be."""
         head = recording.header
         character = head.get("character")
-        chosen = _scenario(recording)(head["parameters"], Character(character) if character else None)
+        chosen = _scenario(recording)(head["parameters"], BodyFile(character) if character else None)
         options = [head["solver"], head["seed"], head["world"], head.get("controller", "integrated")]
         self.sim = chosen.simulation(head["dt"], *options)
         if self.sim.scene.xml != recording.scene_path.read_text():
