@@ -23,5 +23,4 @@ while not sim.behaviour.done:
     sim.step()
 recorder.close()
 camera = Camera(lookat=(0, 0, 0.85), distance=2.8, azimuth=120, follow="ann/pelvis")
-export(out, out / "strip.png", camera=camera, columns=6)
-print("written:", out / "strip.png")
+print("written:", export(out, out / "strip.png", camera=camera, columns=6))
