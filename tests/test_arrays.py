@@ -15,8 +15,8 @@ from interplay.io.recorder import Recorder
 from interplay.io.recording import Recording
 from interplay.io.report import make_report
 from interplay.runs.summary import summary
-from interplay.stage.frame import Status
 from interplay.stage.messages import Pace
+from interplay.stage.moment import Status
 from interplay.stage.recorded import RecordedAct
 
 CONTRACT = {

@@ -25,9 +25,9 @@ from interplay.stage.messages import (
     Adjust,
     Close,
     Download,
-    Frame,
     LetGo,
     Loop,
+    Moment,
     Notice,
     Open,
     Opening,
@@ -366,7 +366,7 @@ def bad_commands(rng, count):
         yield (
             kind(*(rng.choice(values) for _ in kind._fields))
             if rng.random() < 0.95
-            else rng.choice([*values, Frame, Notice])
+            else rng.choice([*values, Moment, Notice])
         )
 
 
@@ -525,7 +525,7 @@ def receive(link, until, seconds=60.0):
 
 
 def moment(seconds):
-    return lambda m: isinstance(m, Frame) and m.time >= seconds
+    return lambda m: isinstance(m, Moment) and m.time >= seconds
 
 
 @pytest.fixture
@@ -540,13 +540,13 @@ def test_a_process_performs_at_real_time_and_obeys(link):
     receive(link, lambda m: isinstance(m, Opening))
     link.send(Play())
     begin = time.monotonic()
-    frames = [m for m in receive(link, moment(2.0)) if isinstance(m, Frame)]
+    frames = [m for m in receive(link, moment(2.0)) if isinstance(m, Moment)]
     assert time.monotonic() - begin > 1.9
     assert len(frames) > 20
     link.send(Pull("alice/chest", (0, 0, 0), (0.2, 0.2, 1.3)))
-    receive(link, lambda m: isinstance(m, Frame) and m.pull is not None)
+    receive(link, lambda m: isinstance(m, Moment) and m.pull is not None)
     link.send(Seek(1.0))
-    receive(link, lambda m: isinstance(m, Frame) and not m.live and abs(m.time - 1.0) < 0.1)
+    receive(link, lambda m: isinstance(m, Moment) and not m.live and abs(m.time - 1.0) < 0.1)
     link.send(SetControl("cm", (0, 0, 0)))
     receive(link, lambda m: isinstance(m, Notice) and m.level == "warning")
     link.send(Open("box"))
@@ -562,7 +562,7 @@ def test_a_viewer_that_does_not_read_costs_nothing(link):
     begin = time.monotonic()
     time.sleep(3.0)  # about 90 frames, far more than the pipe holds
     link.send(Pause())
-    last = receive(link, lambda m: isinstance(m, Frame) and not m.playing)[-1]
+    last = receive(link, lambda m: isinstance(m, Moment) and not m.playing)[-1]
     passed = time.monotonic() - begin
     assert last.time > 0.2 + 0.8 * min(passed, 3.0)
     assert last.pace.factor >= 0.0
@@ -582,7 +582,7 @@ def test_a_performer_that_dies_is_reported(link):
 
 def test_a_hung_performer_does_not_block_the_viewer(link, monkeypatch):
     monkeypatch.setattr("interplay.stage.link.PATIENCE", 0.5)
-    receive(link, lambda m: isinstance(m, Frame))
+    receive(link, lambda m: isinstance(m, Moment))
     os.kill(link.pid, signal.SIGSTOP)
     link.send(Play())
     told = receive(link, lambda m: isinstance(m, Notice) and "done when it does" in m.text)

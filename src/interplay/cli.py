@@ -111,11 +111,13 @@ def run(
 
     Ctrl-C ends it after the step under way; --resume goes on from there.
     """
+    from interplay.rehearsal import rehearse
     from interplay.runs.run import INTERRUPTED
     from interplay.runs.run import run as run_scenario
     from interplay.runs.summary import summary
 
     out = out or Path("out") / Path(name).stem
+    rehearse()  # with a bar of its own, if it takes long
     with _progress() as bar:
         task = bar.add_task(name, total=seconds, phase="")
 
@@ -316,9 +318,11 @@ def compare(
     targets: Targets = None,
 ) -> None:
     """Run a scenario with one program over all and with one per character, and say how well each does what is asked."""
+    from interplay.rehearsal import rehearse
     from interplay.runs.compare import compare as compare_controllers
 
     out = out or Path("out/compare") / Path(name).stem
+    rehearse()  # with a bar of its own, if it takes long
     with _progress() as bar:
         task = bar.add_task(name, total=seconds, phase="")
         tables = compare_controllers(
@@ -354,8 +358,10 @@ def bench(
     ] = None,
 ) -> None:
     """Measure whole control steps, the solvers on the same problems, and whether they agree."""
+    from interplay.rehearsal import rehearse
     from interplay.runs.bench import bench as measure
 
+    rehearse()  # with a bar of its own, if it takes long
     with _progress() as bar:
         task = bar.add_task("bench", total=None, phase="")
 

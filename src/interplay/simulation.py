@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import mujoco
 import numpy as np
 
+from interplay.constraints.base import Limit
 from interplay.constraints.collision import ActivePairs
 from interplay.constraints.collision_set import CollisionSet
 from interplay.constraints.contact_set import ContactSet
@@ -85,6 +86,7 @@ class Simulation:
         """Pairs of shapes that avoid each other."""
         self._late = NOBODY
         self._objectives: list[Objective] = []
+        self._limits: list[Limit] = []
         self.behaviour: Behaviour | None = None
         """What is wanted now: a machine of phases, for example."""
         self.live = LiveInput(self)
@@ -109,6 +111,19 @@ class Simulation:
         self.live.adjustments.take_up(value)
         self._objectives = list(value)
 
+    @property
+    def limits(self) -> list[Limit]:
+        """Limits beside those of joints and motors, such as ``ip.SpeedLimit``."""
+        return self._limits
+
+    @limits.setter
+    def limits(self, value: Sequence[Limit]) -> None:
+        for limit in value:
+            if not isinstance(limit, Limit):
+                raise InputError(f"limits: expected limits such as ip.SpeedLimit('alice', 1.0), got {limit!r}")
+            limit.attach(self.scene)
+        self._limits = list(value)
+
     def perceive(self, model: str, delay: float) -> None:
         """Let a character perceive the others late by ``delay`` [s] (to the nearest step); 0, as at first: at once.
 
@@ -128,6 +143,7 @@ class Simulation:
             (*self._objectives, *(behaviour.objectives if behaviour else ())),
             self.collisions.pairs,
             self._late,
+            tuple(self._limits),
             coming=behaviour.coming_contacts(self) if behaviour else None,
         )
 

@@ -14,6 +14,7 @@ import mujoco
 import numba
 import numpy as np
 
+from interplay.constraints.base import GivesWay
 from interplay.constraints.broad_phase import bounding_capsules, near_pairs
 from interplay.constraints.collision_set import Pair
 from interplay.constraints.damper import approach_limit, braking_speed, damper_gain
@@ -27,6 +28,9 @@ BRAKING = 20.0
 
 WITHDRAWAL = 2.0
 """Acceleration [m/s²] with which bodies inside the security distance draw apart."""
+
+COLLISION = GivesWay("collision", 1, 1000.0, "m/s²")
+"""How the rows of pairs give way."""
 
 _TOUCHING = 5e-4
 """Depth [m] up to which bodies count as touching, not as inside each other."""
@@ -312,13 +316,23 @@ def _tree_dofs(terms: Kinematics, trees: tuple[int, int]) -> np.ndarray:
 @numba.njit(cache=True)
 def _find(active, key, order, ngeom, near):
     """Return where each near pair stands among the active ones, −1 if nowhere; ``key`` holds the pairs' shapes, sorted."""
-    place = np.full(key.shape[0], -1)
+    place, out = np.empty(key.shape[0], np.int64), np.empty(near.shape[0], np.int64)
+    for k in range(key.shape[0]):
+        place[k] = -1
     for k in range(active.shape[0]):
         wanted = active[k, 0] * ngeom + active[k, 1]
-        at = np.searchsorted(key, wanted)
+        at, end = 0, key.shape[0]
+        while at < end:
+            middle = (at + end) // 2
+            if key[middle] < wanted:
+                at = middle + 1
+            else:
+                end = middle
         if at < key.shape[0] and key[at] == wanted:
             place[order[at]] = k
-    return place[near]
+    for n in range(near.shape[0]):
+        out[n] = place[near[n]]
+    return out
 
 
 @numba.njit(cache=True)
@@ -345,18 +359,23 @@ def _pair_rows(
 ):
     """Write the rows of all pairs inside their zones, or approaching too fast to stop, and what is kept of them."""
     count, staying = 0, 0
-    p, old, local = np.empty((2, 3)), np.empty((2, 3)), np.empty((2, 3))
+    u = np.empty(3)
     for n in range(near.shape[0]):
         k, d = near[n], distance[n]
         if d >= limit[n]:
             continue
-        influence, security = zone[k]
-        b1, b2 = bodies[k]
-        p[0], p[1] = fromto[n, :3], fromto[n, 3:]
-        u = (p[0] - p[1]) / d if abs(d) > 1e-6 else hint[n]
-        u = u / np.sqrt(u[0] ** 2 + u[1] ** 2 + u[2] ** 2)
-        _put(rows, count, k, d, p, u, True, cvel, bias_acc, com, root, b1, b2)
-        rate = rows.rate[count]
+        influence, security = zone[k, 0], zone[k, 1]
+        b1, b2, p = bodies[k, 0], bodies[k, 1], rows.points[count]
+        for i in range(3):
+            p[0, i], p[1, i] = fromto[n, i], fromto[n, 3 + i]
+            u[i] = (p[0, i] - p[1, i]) / d if abs(d) > 1e-6 else hint[n, i]
+        length = np.sqrt(u[0] ** 2 + u[1] ** 2 + u[2] ** 2)
+        for i in range(3):
+            u[i] /= length
+            rows.u[count, i] = u[i]
+        rate, bias = _approach(p, u, cvel, bias_acc, com, root, b1, b2)
+        rows.pair[count], rows.distance[count], rows.witness[count] = k, d, True
+        rows.rate[count], rows.bias[count] = rate, bias
         if d > influence * (_RELEASE if known[n] >= 0 else 1.0):
             if -rate > 0.7 * braking_speed(d - security, BRAKING, dt):
                 rows.xi[count] = 0.0
@@ -366,28 +385,42 @@ def _pair_rows(
         xi = damper_gain(before, min(d, influence), -rate, influence, security, DAMPING, OFFSET, dt)
         rows.xi[count] = xi
         count += 1
-        X1, X2 = xmat[b1].reshape(3, 3), xmat[b2].reshape(3, 3)
-        local[0], local[1] = X1.T @ (p[0] - xpos[b1]), X2.T @ (p[1] - xpos[b2])
-        kept.geoms[staying], kept.xi[staying], kept.u[staying] = geoms[k], xi, u
         points, size = kept.points[staying], 1
-        points[0] = local
+        kept.xi[staying] = xi
+        for side in range(2):
+            b, X, local = bodies[k, side], xmat[bodies[k, side]], points[0, side]
+            x, y, z = p[side, 0] - xpos[b, 0], p[side, 1] - xpos[b, 1], p[side, 2] - xpos[b, 2]
+            for i in range(3):
+                local[i] = X[i] * x + X[3 + i] * y + X[6 + i] * z
+            kept.geoms[staying, side] = geoms[k, side]
+        for i in range(3):
+            kept.u[staying, i] = u[i]
         if known[n] >= 0:
             for j in range(active.count[known[n]]):
                 before_local = active.points[known[n], j]
-                old[0], old[1] = xpos[b1] + X1 @ before_local[0], xpos[b2] + X2 @ before_local[1]
-                between = old[0] - old[1]
-                gap = u[0] * between[0] + u[1] * between[1] + u[2] * between[2]
-                aside = between - gap * u
-                slid = np.sqrt(aside[0] ** 2 + aside[1] ** 2 + aside[2] ** 2)
-                new = size <= _KEPT and slid < _SLID and gap < influence
+                new = size <= _KEPT
                 for i in range(size):
-                    apart = before_local[0] - points[i, 0]
-                    new = new and np.sqrt(apart[0] ** 2 + apart[1] ** 2 + apart[2] ** 2) > _SAME
-                if new:
-                    points[size] = before_local
+                    new = new and _apart(before_local[0], points[i, 0]) > _SAME
+                if not new:
+                    continue
+                old, gap, slid = rows.points[count], 0.0, 0.0
+                for side in range(2):
+                    b, X, local = bodies[k, side], xmat[bodies[k, side]], before_local[side]
+                    for i in range(3):
+                        at = X[3 * i] * local[0] + X[3 * i + 1] * local[1] + X[3 * i + 2] * local[2]
+                        old[side, i] = xpos[b, i] + at
+                for i in range(3):
+                    gap += u[i] * (old[0, i] - old[1, i])
+                for i in range(3):
+                    slid += (old[0, i] - old[1, i] - gap * u[i]) ** 2
+                if np.sqrt(slid) < _SLID and gap < influence:
+                    rate, bias = _approach(old, u, cvel, bias_acc, com, root, b1, b2)
+                    rows.pair[count], rows.distance[count], rows.witness[count] = k, gap, False
+                    rows.rate[count], rows.bias[count], rows.xi[count] = rate, bias, xi
+                    for i in range(3):
+                        rows.u[count, i] = u[i]
+                        points[size, 0, i], points[size, 1, i] = before_local[0, i], before_local[1, i]
                     size += 1
-                    _put(rows, count, k, gap, old, u, False, cvel, bias_acc, com, root, b1, b2)
-                    rows.xi[count] = xi
                     count += 1
         kept.count[staying] = size
         staying += 1
@@ -395,25 +428,31 @@ def _pair_rows(
 
 
 @numba.njit(cache=True)
-def _put(rows, at, pair, distance, points, u, witness, cvel, bias_acc, com, root, b1, b2):
-    """Write a row without its bound; the bias is that of points fixed in their bodies."""
-    one, two = np.empty((2, 6)), np.empty((2, 6))
-    point_motion(cvel[b1], bias_acc[b1], points[0] - com[root[b1]], one)
-    point_motion(cvel[b2], bias_acc[b2], points[1] - com[root[b2]], two)
-    rows.pair[at], rows.distance[at], rows.witness[at] = pair, distance, witness
-    rows.points[at], rows.u[at] = points, u
+def _approach(points, u, cvel, bias_acc, com, root, b1, b2):
+    """Return rate and bias of the distance of two points along u; the bias is that of points fixed in their bodies."""
+    one, two, r1, r2 = np.empty((2, 6)), np.empty((2, 6)), np.empty(3), np.empty(3)
+    for i in range(3):
+        r1[i], r2[i] = points[0, i] - com[root[b1], i], points[1, i] - com[root[b2], i]
+    point_motion(cvel[b1], bias_acc[b1], r1, one)
+    point_motion(cvel[b2], bias_acc[b2], r2, two)
     rate, bias = 0.0, 0.0
     for i in range(3):
         rate += u[i] * (one[0, i] - two[0, i])
         bias += u[i] * (one[1, i] - two[1, i])
-    rows.rate[at], rows.bias[at] = rate, bias
+    return rate, bias
+
+
+@numba.njit(cache=True)
+def _apart(p, q):
+    """Return the distance of two points."""
+    return np.sqrt((p[0] - q[0]) ** 2 + (p[1] - q[1]) ** 2 + (p[2] - q[2]) ** 2)
 
 
 @numba.njit(cache=True)
 def _set_bounds(zone, rows, curved, dt):
     """Write (24); how far the distance's own acceleration may differ from that of points fixed in the bodies is bounded."""
     for n in range(rows.pair.shape[0]):
-        influence, security = zone[rows.pair[n]]
+        influence, security = zone[rows.pair[n], 0], zone[rows.pair[n], 1]
         bias = rows.bias[n]
         if rows.witness[n]:
             bias = rows.bias[n] = min(max(curved[n], bias - _CURVATURE), bias + _CURVATURE)
@@ -425,12 +464,13 @@ def _set_bounds(zone, rows, curved, dt):
 
 @numba.njit(cache=True)
 def _jacobian(cdof, com, root, chain_start, chain_dofs, bodies, pair, points, u, offsets, starts, out):
-    column = np.empty(6)
+    column, r = np.empty(6), np.empty(3)
     for n in range(pair.shape[0]):
         for side in range(2):
             body = bodies[pair[n], side]
             sign, at = 1.0 - 2.0 * side, starts[n] + offsets[pair[n], side]
-            r = points[n, side] - com[root[body]]
+            for i in range(3):
+                r[i] = points[n, side, i] - com[root[body], i]
             for e in range(chain_start[body], chain_start[body + 1]):
                 dof = chain_dofs[e]
                 point_column(cdof[dof], r, column)

@@ -106,9 +106,10 @@ class Programs:
             return None
         self._foreseen, slots = contacts, now.structure.slots
         cost = Cost(self._structures.trees, now.objectives, contacts)
-        if self._structures.knows(contacts, cost, self._pairs, slots):
+        if self._structures.knows(contacts, cost, self._pairs, slots, now.limits):
             return None
-        ahead = Assembly(self.terms, self._structures, contacts, now.objectives, self._pairs, slots, self.limits.torque)
+        motors = self.limits.torque
+        ahead = Assembly(self.terms, self._structures, contacts, now.objectives, self._pairs, slots, motors, now.limits)
         ahead.x_l[: now.nv], ahead.x_u[: now.nv] = self._lower, self._upper
         ahead.x_l[ahead.pressed] = 0.0
         return ahead.qp
@@ -149,14 +150,25 @@ class Programs:
         """Return the assembly of the present demands: the last one, unless they have changed or more pairs came near."""
         present, last = self.assembly, self._demanded
         grown = self._grow_slots(rows)
-        changed = demands.contacts is not last.contacts or demands.objectives != last.objectives
+        changed = (
+            demands.contacts is not last.contacts
+            or demands.objectives != last.objectives
+            or demands.limits != last.limits
+        )
         if present is None or changed or grown:
-            for objective in demands.objectives:
-                objective.attach(self.scene)
+            for demand in (*demands.objectives, *demands.limits):
+                demand.attach(self.scene)
             slots = np.array([self._slots.get(trees, 0) for trees in self._pairs.groups], np.int64)
             objectives = self._perception.objectives(self.terms, demands.objectives)
             present = Assembly(
-                self.terms, self._structures, demands.contacts, objectives, self._pairs, slots, self.limits.torque
+                self.terms,
+                self._structures,
+                demands.contacts,
+                objectives,
+                self._pairs,
+                slots,
+                self.limits.torque,
+                demands.limits,
             )
             self.assembly = present
         self._demanded = demands

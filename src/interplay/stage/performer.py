@@ -23,9 +23,9 @@ from interplay.rehearsal import keep_what_is_loaded
 from interplay.script.writer import edited
 from interplay.simulation import Simulation
 from interplay.stage import messages
-from interplay.stage.frame import Status
 from interplay.stage.live import LiveAct
 from interplay.stage.messages import FASTEST, SLOWEST, Command, Download, Notice, Opening, Pace
+from interplay.stage.moment import Status
 from interplay.stage.recorded import RecordedAct
 
 RATE = 30.0

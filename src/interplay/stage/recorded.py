@@ -30,8 +30,8 @@ from interplay.scene.kinematics import Kinematics
 from interplay.script.reader import parse
 from interplay.script.scenario import made_from
 from interplay.simulation import Simulation
-from interplay.stage.frame import FrameMaker, Status, control_values, objective_views, pull_view
-from interplay.stage.messages import Frame, Notice, Opening
+from interplay.stage.messages import Moment, Notice, Opening
+from interplay.stage.moment import MomentMaker, Status, control_values, objective_views, pull_view
 
 _MISSING = "objectives, collision pairs and controls are not shown"
 
@@ -91,7 +91,7 @@ class RecordedAct:
     def __init__(self, title: str, folder: str | Path):
         """Open a recording; what follows from its scenario comes a little later."""
         self.recording = run = Recording(folder)
-        self._replay, self._maker = Replay(run), FrameMaker(run.model)
+        self._replay, self._maker = Replay(run), MomentMaker(run.model)
         self._time, self.dt = run["time"], float(run.header["dt"])
         phases = [(name, len(list(steps))) for name, steps in groupby(run.phases)]
         self._changes = np.cumsum([count for _, count in phases]).tolist()
@@ -189,7 +189,7 @@ class RecordedAct:
         relaxed = dict.fromkeys(name for k in fresh for name in self._relaxed.get(k, ()))
         self._shown = index
         terms = self._replay.terms
-        frame = Frame(
+        frame = Moment(
             time=self.time,
             phase=run.phases[index],
             coming=tuple(self._order[where + 1 :]),
