@@ -5,7 +5,6 @@ import json
 import mujoco
 import numpy as np
 import pytest
-from interplay.stage.frame import Status
 from numpy.testing import assert_allclose, assert_array_equal
 
 import interplay as ip
@@ -17,6 +16,7 @@ from interplay.io.recording import Recording
 from interplay.io.report import make_report
 from interplay.runs.summary import summary
 from interplay.stage.messages import Pace
+from interplay.stage.moment import Status
 from interplay.stage.recorded import RecordedAct
 
 CONTRACT = {

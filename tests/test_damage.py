@@ -5,6 +5,7 @@ import fcntl
 import functools
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -90,7 +91,8 @@ def test_what_is_missing_is_said(sliding, damaged):
     report = make_report(found, False, None)
     assert report["missing"] == [{"begin": pytest.approx(1.0), "end": pytest.approx(3.0), "steps": 400}]
     assert report["certificate"]["eom_residual"] < 1e-9
-    assert export(folder, folder / "run.npz") == found.missing
+    with pytest.warns(UserWarning, match=re.escape(str(found.missing[0]))):
+        export(folder, folder / "run.npz")
     with np.load(folder / "run.npz") as data:
         assert_array_equal(data["time"], found["time"])
     beginning = Recording(damaged(flip(places[0][0] + 5)))

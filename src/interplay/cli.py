@@ -266,10 +266,12 @@ def export(
     options: dict[str, Any] = (
         {"frames": frames, "columns": columns, "begin": begin, "end": end} if out.suffix.lower() == ".png" else {}
     )
+
+    def warn(line: str) -> None:
+        errors.print(f"[yellow]warning:[/yellow] {line}", highlight=False, soft_wrap=True)
+
     with console.status(f"writing {out.name}"):
-        missing = export_recording(folder, out, **options)
-    for gap in missing:
-        errors.print(f"[yellow]warning:[/yellow] {gap}", highlight=False, soft_wrap=True)
+        export_recording(folder, out, warn, **options)
     console.print(f"written: [bold]{out}[/bold] ({out.stat().st_size / 1e6:.2f} MB)")
 
 

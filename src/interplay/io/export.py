@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,15 +12,15 @@ from PIL import Image, ImageDraw, ImageFont
 
 from interplay.errors import cannot_write, number, pick, whole
 from interplay.io.playback import write_html
-from interplay.io.recording import Gap, Recording
+from interplay.io.recording import Recording
 from interplay.io.replay import Replay
 from interplay.motion.targets import targets_text
 from interplay.view.camera import Camera
 from interplay.view.painting import painter
 
 
-def export(folder: str | Path, out: str | Path, **options: Any) -> list[Gap]:
-    """Write a recording's folder in the form that the ending of ``out`` names, and return what could not be read of it."""
+def export(folder: str | Path, out: str | Path, tell: Callable[[str], None] = warnings.warn, **options: Any) -> Path:
+    """Write a recording's folder in the form that the ending of ``out`` names, and ``tell`` what could not be read of it."""
     out = Path(out)
     write = pick("export format", out.suffix.lower(), FORMATS)
     recording = Recording(folder)
@@ -28,7 +29,9 @@ def export(folder: str | Path, out: str | Path, **options: Any) -> list[Gap]:
         write(recording, out, **options)
     except OSError as error:
         raise cannot_write(out, error) from None
-    return recording.missing
+    for gap in recording.missing:
+        tell(str(gap))
+    return out
 
 
 def write_targets(recording: Recording, out: Path) -> None:
