@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from interplay.io.export import export
     from interplay.runs.run import run
 
-__version__ = "0.4.0"
+__version__ = "0.5.0"
 
 __all__ = [
     "GROUND",
