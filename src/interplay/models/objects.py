@@ -209,7 +209,7 @@ class Sword(Model):
 
 
 class Table(Model):
-    """A table that can be carried: grips on the two round edges at its sides, patches ``top``, ``foot_0`` … under each leg, ``underside`` between them."""
+    """A table that can be carried: grips on its round edges, patches ``top``, ``foot_0`` … under each leg, ``underside`` between them."""
 
     def __init__(self, size: Sequence[float] = (0.8, 1.2, 0.74), mass: float = 18.0):
         """Take length in x, width in y, height [m] and the mass [kg]."""
