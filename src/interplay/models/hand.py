@@ -82,11 +82,12 @@ class Hand:
     def joints(self, finger: str, angles: np.ndarray) -> np.ndarray:
         """Return the joints of a finger and its tip (n + 1, 3) at some angles [rad]: the ends of its segments' axes."""
         shape = FINGERS[finger]
-        turn, point = np.eye(3), np.asarray(shape.base)
+        turn, point, along = np.eye(3), np.asarray(shape.base), np.asarray(shape.along)
+        along = along / np.linalg.norm(along)
         out = [point]
         for axis, length, angle in zip(shape.axes, shape.lengths, angles, strict=True):
             turn = turn @ _turn(np.asarray(axis), float(angle))
-            point = point + length * (turn @ np.asarray(shape.along))
+            point = point + length * (turn @ along)
             out.append(point)
         return self.k * self.mirror * np.array(out)
 
