@@ -114,7 +114,7 @@ def pose_fingers(m: mujoco.MjModel, body: int, angles: Angles) -> None:
             m.geom_pos[geom], m.geom_quat[geom] = pose.pos, pose.quat
 
 
-def room(hand: Hand, finger: str, angles: Sequence[float], held: Distance) -> np.ndarray:
+def room(hand: Hand, finger: str, angles: Sequence[float] | np.ndarray, held: Distance) -> np.ndarray:
     """Return how far each segment of a finger is from what is held [m], negative inside."""
     ends = hand.joints(finger, np.asarray(angles, float))
     points = np.concatenate([a + _SAMPLES * (b - a) for a, b in itertools.pairwise(ends)])

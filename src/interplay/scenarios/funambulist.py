@@ -64,6 +64,9 @@ class Funambulist(base.Scenario):
             for other in _LEGS:
                 if abs(_LEGS.index(one) - _LEGS.index(other)) < 2:
                     sim.collisions.add(f"alice/left_{one}", f"alice/right_{other}", influence=0.02, security=0.004)
+        trunk = ("pelvis", "abdomen", "chest", "left_thigh", "right_thigh")
+        for part in base.parts(sim, "alice", *trunk):
+            sim.collisions.add("bar/bar_hull", part, influence=0.06, security=0.01)
         gait = ip.Gait(
             stride=self.p.stride,
             width=0.0,
