@@ -18,12 +18,8 @@ from interplay.models.shapes import Section, add_shape, loft
 LENGTH = 0.1879
 """Length of the hand that the numbers below describe [m]."""
 
-PALM, THICKNESS = 0.0405, 0.014
-"""Half width and half thickness of the palm [m]."""
-
-PALM_FROM, PALM_TO = -0.012, -0.1085
-"""Where along the hand the palm's collision shape begins and ends [m]: a little beyond the knuckles, which stay where they
-are whether the hand is open or closed."""
+THICKNESS = 0.014
+"""Half thickness of the palm [m]."""
 
 GRIP_AT = 0.475
 """Where a handle lies across the palm, as part of the hand's length."""

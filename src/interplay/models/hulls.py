@@ -1,8 +1,8 @@
 """What of a humanoid collides: capsules for its limbs, and the shapes that are seen where no primitive fits them.
 
-A capsule's distance costs least and its nearest point moves smoothly: limbs have one, or two where they taper. Trunk and
-shoes collide as they look: their shapes are convex. Fingers do not collide: a shape that fits an open hand would not fit a
-fist. Every size is for a stature of 1.74 m and scales with it; lengths along limbs are the segments' own.
+A capsule's distance costs least and its nearest point moves smoothly: limbs have one, or two where they taper. Trunk, palms
+and shoes collide as they look: their shapes are convex. Fingers do not collide: a shape that fits an open hand would not fit
+a fist. Every size is for a stature of 1.74 m and scales with it; lengths along limbs are the segments' own.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ import mujoco
 import numpy as np
 
 from interplay.models.base import COLLISION_GROUP, frame_quat
-from interplay.models.hand import LENGTH, PALM, PALM_FROM, PALM_TO, THICKNESS
 
 _HULL = [0.9, 0.4, 0.1, 0.25]
 
@@ -51,27 +50,6 @@ class Hulls:
             rgba=_HULL,
         )
 
-    def _block(
-        self,
-        body: mujoco.MjsBody,
-        name: str,
-        shape: str,
-        pos: Sequence[float],
-        half: Sequence[float],
-        lean: float = 0.0,
-    ) -> None:
-        """Add a box or an ellipsoid, leaning forward by an angle [rad]."""
-        body.add_geom(
-            name=f"{name}_hull",
-            type=getattr(mujoco.mjtGeom, f"mjGEOM_{shape}"),
-            pos=list(pos),
-            quat=[float(np.cos(lean / 2)), 0, float(np.sin(lean / 2)), 0],
-            size=list(half),
-            group=COLLISION_GROUP,
-            mass=0,
-            rgba=_HULL,
-        )
-
     def as_seen(self, body: mujoco.MjsBody, name: str, mesh: str) -> None:
         """Add the convex hull of what is seen."""
         body.add_geom(
@@ -92,8 +70,16 @@ class Hulls:
         """Neck and head; a head of another scale than the body's keeps its proportions."""
         s, k = self.s, height / 0.17
         self.capsule(neck, "neck", (-0.004 * s, 0, 0.0), (0.004 * s, 0, neck_length), NECK)
-        self._block(
-            skull, "head", "ELLIPSOID", (0.009 * k, 0, 0.448 * height), (0.1086 * k, 0.0834 * k, 0.0957 * k), 0.61
+        lean = 0.61  # its longest axis rises from the chin to the back of the head
+        skull.add_geom(
+            name="head_hull",
+            type=mujoco.mjtGeom.mjGEOM_ELLIPSOID,
+            pos=[0.009 * k, 0, 0.448 * height],
+            quat=[float(np.cos(lean / 2)), 0, float(np.sin(lean / 2)), 0],
+            size=[0.1086 * k, 0.0834 * k, 0.0957 * k],
+            group=COLLISION_GROUP,
+            mass=0,
+            rgba=_HULL,
         )
 
     def leg(
@@ -121,11 +107,8 @@ class Hulls:
         side: str,
         upper_length: float,
         fore_length: float,
-        hand_length: float,
     ) -> None:
-        """Upper arm, forearm and palm; fingers have no shape: one that fits an open hand would not fit a fist."""
-        k = hand_length / LENGTH
+        """Upper arm, forearm and palm."""
         self.capsule(arm, f"{side}_upper_arm", (0, 0, 0), (0, 0, 0.009 * self.s - upper_length), UPPER_ARM)
         self.capsule(forearm, f"{side}_forearm", (0, 0, 0), (0, 0, 0.0138 * self.s - fore_length), FOREARM)
-        middle, half = 0.5 * k * (PALM_FROM + PALM_TO), 0.5 * k * (PALM_FROM - PALM_TO)
-        self._block(hand, f"{side}_hand", "BOX", (0, 0, middle), (k * PALM, k * THICKNESS, half))
+        self.as_seen(hand, f"{side}_hand", f"{side}_hand_shape")

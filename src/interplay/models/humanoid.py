@@ -182,8 +182,8 @@ class Humanoid(Model):
         patch(hand, f"{side}_palm", tuple(palm), (0, -sign, 0), half, along=(0, 0, -1))
         held = palm - [0, sign * HANDLE, 0]
         grip(hand, f"{side}_grip", tuple(held), (1, 0, 0), 0.045 * s, HANDLE, along=(0, 0, -1))
-        for outer in (looks, hulls):
-            outer.arm(arm, forearm, hand, side, upper.length, fore.length, hand_s.length)
+        looks.arm(arm, forearm, hand, side, upper.length, fore.length, hand_s.length)
+        hulls.arm(arm, forearm, hand, side, upper.length, fore.length)
 
     def _trunk_surfaces(self, pelvis: mujoco.MjsBody, chest: mujoco.MjsBody) -> None:
         s, upper = self.scale, self.segments["upper_trunk"].length
