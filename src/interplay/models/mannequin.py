@@ -98,7 +98,7 @@ class Looks:
             chest,
             "chest",
             [
-                (high - SHOULDER + 0.001, 0.045, 0.075, -0.005),
+                (high - SHOULDER + 0.0003, 0.045, 0.075, -0.005),
                 (high - SHOULDER, 0.056, 0.125, -0.004),
                 (high - 0.026, 0.075, 0.154, -0.004),
                 (high - 0.065, 0.098, 0.170, -0.004),
@@ -108,7 +108,7 @@ class Looks:
             ],
             self.cloth,
             exponent=2.3,
-            dome=0.03,
+            dome=0.01,
         )
 
     def head(self, neck: mujoco.MjsBody, skull: mujoco.MjsBody, neck_length: float, height: float) -> None:
