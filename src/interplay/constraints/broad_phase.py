@@ -27,6 +27,7 @@ def bounding_capsules(m: mujoco.MjModel) -> tuple[np.ndarray, np.ndarray, np.nda
     ordered, solid = np.sort(size, axis=1), boxes | balls
     axis[solid], half[solid] = np.argmax(size[solid], axis=1), ordered[solid, 2]
     radius[boxes], radius[balls] = np.hypot(ordered[boxes, 0], ordered[boxes, 1]), ordered[balls, 1]
+    half[balls] -= ordered[balls, 1]  # an ellipsoid a ≤ b ≤ c lies in the capsule of radius b whose round ends reach c
     box[boxes] = size[boxes]
     return axis.astype(np.int64), half, radius, box
 

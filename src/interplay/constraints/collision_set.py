@@ -56,7 +56,7 @@ class CollisionSet:
                 self._add(a, b, influence, security)
         return len(self.pairs) - before
 
-    def add_self(self, name: str, influence: float = 0.03, security: float = 0.004) -> int:
+    def add_self(self, name: str, influence: float = 0.02, security: float = 0.004) -> int:
         """Keep a character's limbs off each other: every pair of shapes that no joint joins and that is apart in her posture.
 
         What only one body lies between (a thigh and the other, a forearm and the chest) is close as she stands: it may come
