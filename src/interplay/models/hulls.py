@@ -20,7 +20,7 @@ SEAT, SHOULDER, BACK = 0.095, 0.011, 0.111
 """How far a pelvis reaches below the hip joints, how far shoulders lie below the upper end of the trunk, and how far a back
 lies behind its middle [m]."""
 
-UPPER_ARM, FOREARM, THIGH, KNEE, CALF, ANKLE, NECK = 0.0485, 0.0375, 0.078, 0.058, 0.054, 0.0395, 0.052
+UPPER_ARM, FOREARM, THIGH, KNEE, CALF, ANKLE, NECK = 0.0485, 0.0375, 0.073, 0.058, 0.054, 0.0395, 0.052
 """Radii of the limbs' capsules [m]."""
 
 THIGH_SHARE, CALF_END = 0.41, 0.17

@@ -185,18 +185,18 @@ class Looks:
     ) -> None:
         """Thigh, calf and shoe."""
         s, thick = self.s, THIGH_SHARE * thigh_length / self.s
-        self._ball(thigh, f"{side}_hip_ball", 0.070, self.cloth)
+        self._ball(thigh, f"{side}_hip_ball", 0.068, self.cloth)
         self._rings(
             thigh,
             f"{side}_thigh_shape",
             [
-                (-0.02, 0.075, 0.073),
-                (-0.06, 0.079, 0.076),
-                (-0.7 * thick, 0.077, 0.074),
-                (-thick, 0.0735, 0.0715),
-                (-thick - 0.030, 0.067, 0.065),
-                (-thick - 0.052, 0.0588, 0.0585),
-                (-0.5 * (thick + 0.052 + thigh_length / s), 0.055, 0.054),
+                (-0.02, 0.0715, 0.0695),
+                (-0.06, 0.0745, 0.0720),
+                (-0.7 * thick, 0.0725, 0.0700),
+                (-thick, 0.0690, 0.0675),
+                (-thick - 0.028, 0.0640, 0.0630),
+                (-thick - 0.050, 0.0580, 0.0575),
+                (-0.5 * (thick + 0.050 + thigh_length / s), 0.055, 0.054),
                 (0.03 - thigh_length / s, 0.0525, 0.0525),
             ],
             self.cloth,
