@@ -12,19 +12,22 @@ from interplay.scene.kinematics import point_column
 def bounding_capsules(m: mujoco.MjModel) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Return for each geom an axis (0, 1, 2 of its frame), half length along it and radius of a capsule around it [m], and its box.
 
-    A plane gets radius −1. A mesh gets the ball around its own bounding sphere. ``box`` are the half sizes (3) of a box, else −1.
+    A plane gets radius −1. ``box`` are the half sizes (3) of a box, or of the box around a mesh, else −1.
     """
     axis, half, radius = np.full(m.ngeom, 2), np.zeros(m.ngeom), m.geom_rbound.copy()
     box = np.full((m.ngeom, 3), -1.0)
     shapes = mujoco.mjtGeom
-    size, kind = m.geom_size, m.geom_type
+    size, kind = m.geom_size.copy(), m.geom_type
+    mesh = kind == int(shapes.mjGEOM_MESH)  # its frame is that of its inertia: the box around it may be off its middle
+    size[mesh] = np.abs(m.geom_aabb[mesh, :3]) + m.geom_aabb[mesh, 3:]
     radius[kind == int(shapes.mjGEOM_PLANE)] = -1.0
     long = np.isin(kind, [int(shapes.mjGEOM_CAPSULE), int(shapes.mjGEOM_CYLINDER)])
     half[long], radius[long] = size[long, 1], size[long, 0]
-    boxes, balls = (kind == int(shape) for shape in (shapes.mjGEOM_BOX, shapes.mjGEOM_ELLIPSOID))
+    boxes, balls = (kind == int(shapes.mjGEOM_BOX)) | mesh, kind == int(shapes.mjGEOM_ELLIPSOID)
     ordered, solid = np.sort(size, axis=1), boxes | balls
     axis[solid], half[solid] = np.argmax(size[solid], axis=1), ordered[solid, 2]
     radius[boxes], radius[balls] = np.hypot(ordered[boxes, 0], ordered[boxes, 1]), ordered[balls, 1]
+    half[balls] -= ordered[balls, 1]  # an ellipsoid a ≤ b ≤ c lies in the capsule of radius b whose round ends reach c
     box[boxes] = size[boxes]
     return axis.astype(np.int64), half, radius, box
 

@@ -66,17 +66,21 @@ class CollisionSet:
                 self._add(a, b, influence, security)
         return len(self) - before
 
-    def add_self(self, name: str, influence: float = 0.03, security: float = 0.004) -> int:
-        """Keep a character's limbs off each other: every pair of shapes that is not joined closely and is apart in her posture."""
+    def add_self(self, name: str, influence: float = 0.02, security: float = 0.004) -> int:
+        """Keep a character's limbs off each other: every pair of shapes that no joint joins and that is apart in her posture.
+
+        What only one body lies between (a thigh and the other, a forearm and the chest) is close as she stands: it may come
+        closer than the rest.
+        """
         scene, m = self._scene, self._scene.model
         terms = scene.rest
         shapes, fromto, before = self._shapes(name), np.zeros(6), len(self)
         for k, a in enumerate(shapes):
             for b in shapes[k + 1 :]:
-                if _joints_between(m, int(m.geom_bodyid[a]), int(m.geom_bodyid[b])) < 3:
-                    continue
-                if mujoco.mj_geomDistance(m, terms.data, a, b, 1.0, fromto) > security + 0.005:
-                    self._add(a, b, influence, security)
+                joints = _joints_between(m, int(m.geom_bodyid[a]), int(m.geom_bodyid[b]))
+                zone = (influence, security) if joints > 2 else (0.4 * influence, 0.5 * security)
+                if joints > 1 and mujoco.mj_geomDistance(m, terms.data, a, b, 1.0, fromto) > security + 0.005:
+                    self._add(a, b, *zone)
         return len(self) - before
 
     def remove(self, first: str, second: str) -> int:

@@ -10,6 +10,9 @@ import numpy as np
 VISUAL_GROUP, COLLISION_GROUP, SITE_GROUP = 2, 3, 4
 """MuJoCo groups: what a viewer draws, what collision avoidance measures, contact surfaces."""
 
+HANDLE = 0.015
+"""Radius of the handles that hands are made for [m]: so far before the palm, whatever its size, lies the axis of its grip."""
+
 
 class Model:
     """One body that can be placed. Subclasses fill ``build``; the same model may be placed as often as wanted."""

@@ -11,7 +11,9 @@ import numpy as np
 from interplay.errors import InputError, number, pick, vector
 from interplay.models import mannequin
 from interplay.models.anthropometry import JOINT_SETS, MOTIONS, WIDTHS, Segment, segments
-from interplay.models.base import COLLISION_GROUP, Model, frame_quat, grip, new_spec, patch
+from interplay.models.base import HANDLE, Model, grip, new_spec, patch
+from interplay.models.hand import Hand
+from interplay.models.hulls import BACK, SEAT, SHOULDER, THIGH, THIGH_SHARE, Hulls
 
 _NECK_SHARE = 0.26
 """Part of the head segment's length (vertex to cervicale) that is neck."""
@@ -120,15 +122,26 @@ class Humanoid(Model):
             spec, neck, "head", (0, 0, neck_length), head_part, (0, 0, head.length - head.cm - 0.5 * neck_length)
         )
         looks = mannequin.Looks(spec, self.color, s)
-        looks.trunk(pelvis, abdomen, chest, lower.length, mid.length, upper.length, seg["thigh"].length, self.sex)
-        looks.head(neck, skull, neck_length, head.length - neck_length)
+        hulls = Hulls(s)
+        looks.trunk(pelvis, abdomen, chest, lower.length, mid.length, upper.length, self.sex)
+        hulls.trunk(pelvis, abdomen, chest)
+        for outer in (looks, hulls):
+            outer.head(neck, skull, neck_length, head.length - neck_length)
         for side, sign in (("left", 1.0), ("right", -1.0)):
-            self._leg(spec, looks, pelvis, side, sign)
-            self._arm(spec, looks, chest, side, sign)
-        self._trunk_surfaces(pelvis, chest, skull, neck_length)
+            self._leg(spec, looks, hulls, pelvis, side, sign)
+            self._arm(spec, looks, hulls, chest, side, sign)
+        self._trunk_surfaces(pelvis, chest)
         return spec
 
-    def _leg(self, spec: mujoco.MjSpec, looks: mannequin.Looks, pelvis: mujoco.MjsBody, side: str, sign: float) -> None:
+    def _leg(
+        self,
+        spec: mujoco.MjSpec,
+        looks: mannequin.Looks,
+        hulls: Hulls,
+        pelvis: mujoco.MjsBody,
+        side: str,
+        sign: float,
+    ) -> None:
         seg, s = self.segments, self.scale
         thigh_s, shank_s, foot_s = seg["thigh"], seg["shank"], seg["foot"]
         thigh = self._child(
@@ -144,28 +157,14 @@ class Humanoid(Model):
         )
         middle = length / 2 - heel
         patch(foot, f"{side}_sole", (middle, 0, -ankle), (0, 0, -1), (length / 2, width / 2))
-        patch(
-            thigh,
-            f"{side}_thigh_back",
-            (-0.075 * s, 0, -0.5 * thigh_s.length),
-            (-1, 0, 0),
-            (0.12 * s, 0.05 * s),
-            along=(0, 0, 1),
-        )
-        _capsule(thigh, f"{side}_thigh_hull", (0, 0, -0.05 * s), (0, 0, -thigh_s.length + 0.02 * s), 0.068 * s)
-        _capsule(shank, f"{side}_shank_hull", (0, 0, -0.02 * s), (0, 0, -shank_s.length + 0.03 * s), 0.05 * s)
-        foot.add_geom(
-            name=f"{side}_foot_hull",
-            type=mujoco.mjtGeom.mjGEOM_BOX,
-            pos=[middle, 0, -ankle + 0.035 * s],
-            size=[length / 2, width / 2, 0.035 * s],
-            group=COLLISION_GROUP,
-            mass=0,
-            rgba=_HULL,
-        )
+        back = THIGH_SHARE * thigh_s.length
+        patch(thigh, f"{side}_thigh_back", (-THIGH * s, 0, -0.5 * back), (-1, 0, 0), (0.5 * back, 0.03 * s), (0, 0, 1))
         looks.leg(thigh, shank, foot, side, thigh_s.length, shank_s.length, ankle, heel, length, width)
+        hulls.leg(thigh, shank, foot, side, thigh_s.length, shank_s.length)
 
-    def _arm(self, spec: mujoco.MjSpec, looks: mannequin.Looks, chest: mujoco.MjsBody, side: str, sign: float) -> None:
+    def _arm(
+        self, spec: mujoco.MjSpec, looks: mannequin.Looks, hulls: Hulls, chest: mujoco.MjsBody, side: str, sign: float
+    ) -> None:
         seg, s = self.segments, self.scale
         upper, fore, hand_s = seg["upper_arm"], seg["forearm"], seg["hand"]
         shoulder = (0.0, sign * WIDTHS["shoulder"] * s, seg["upper_trunk"].length - 0.062 * s)
@@ -177,56 +176,22 @@ class Humanoid(Model):
         arm = self._child(spec, parent, f"{side}_upper_arm", shoulder, upper, (0, 0, -upper.cm), sign)
         forearm = self._child(spec, arm, f"{side}_forearm", (0, 0, -upper.length), fore, (0, 0, -fore.cm), sign)
         hand = self._child(spec, forearm, f"{side}_hand", (0, 0, -fore.length), hand_s, (0, 0, -hand_s.cm), sign)
-        # The palm looks toward the thigh; a handle it holds runs forward.
-        palm = -0.5 * hand_s.length * 0.95
-        patch(
-            hand,
-            f"{side}_palm",
-            (0, -sign * 0.016 * s, palm),
-            (0, -sign, 0),
-            (WIDTHS["palm_length"] * s / 2, WIDTHS["palm_width"] * s / 2),
-            along=(0, 0, -1),
-        )
-        grip(hand, f"{side}_grip", (0, -sign * 0.03 * s, palm), (1, 0, 0), 0.045 * s, 0.016 * s, along=(0, 0, -1))
-        _capsule(arm, f"{side}_upper_arm_hull", (0, 0, -0.02 * s), (0, 0, -upper.length), 0.042 * s)
-        _capsule(forearm, f"{side}_forearm_hull", (0, 0, -0.02 * s), (0, 0, -fore.length + 0.02 * s), 0.036 * s)
-        hand.add_geom(
-            name=f"{side}_hand_hull",
-            type=mujoco.mjtGeom.mjGEOM_ELLIPSOID,  # strictly convex: its closest point moves smoothly
-            pos=[0, 0, -0.5 * hand_s.length],
-            size=[0.05 * s, 0.022 * s, 0.55 * hand_s.length],
-            group=COLLISION_GROUP,
-            mass=0,
-            rgba=_HULL,
-        )
-        looks.arm(arm, forearm, hand, side, sign, upper.length, fore.length, hand_s.length)
+        # The palm looks toward the thigh; a handle it holds runs forward, and lies on it.
+        palm = Hand(side, hand_s.length).palm
+        half = WIDTHS["palm_length"] * s / 2, WIDTHS["palm_width"] * s / 2
+        patch(hand, f"{side}_palm", tuple(palm), (0, -sign, 0), half, along=(0, 0, -1))
+        held = palm - [0, sign * HANDLE, 0]
+        grip(hand, f"{side}_grip", tuple(held), (1, 0, 0), 0.045 * s, HANDLE, along=(0, 0, -1))
+        looks.arm(arm, forearm, hand, side, upper.length, fore.length, hand_s.length)
+        hulls.arm(arm, forearm, hand, side, upper.length, fore.length)
 
-    def _trunk_surfaces(
-        self, pelvis: mujoco.MjsBody, chest: mujoco.MjsBody, skull: mujoco.MjsBody, neck: float
-    ) -> None:
-        s, upper, head = self.scale, self.segments["upper_trunk"].length, self.segments["head"].length
-        patch(pelvis, "buttocks", (-0.045 * s, 0, -0.095 * s), (0, 0, -1), (0.07 * s, 0.12 * s))
-        patch(chest, "back", (-0.115 * s, 0, 0.5 * upper), (-1, 0, 0), (0.10 * s, 0.10 * s), along=(0, 0, 1))
+    def _trunk_surfaces(self, pelvis: mujoco.MjsBody, chest: mujoco.MjsBody) -> None:
+        s, upper = self.scale, self.segments["upper_trunk"].length
+        patch(pelvis, "buttocks", (-0.006 * s, 0, -SEAT * s), (0, 0, -1), (0.06 * s, 0.09 * s))
+        patch(chest, "back", (-BACK * s, 0, 0.45 * upper), (-1, 0, 0), (0.08 * s, 0.08 * s), along=(0, 0, 1))
         for side, sign in (("left", 1), ("right", -1)):
-            patch(
-                chest,
-                f"{side}_shoulder",
-                (0.01 * s, sign * 0.125 * s, upper - 0.012 * s),
-                (0, 0, 1),
-                (0.06 * s, 0.045 * s),
-            )
-        _capsule(pelvis, "pelvis_hull", (0, -0.07 * s, 0.03 * s), (0, 0.07 * s, 0.03 * s), 0.105 * s)
-        _capsule(chest, "chest_hull", (0, -0.075 * s, 0.5 * upper), (0, 0.075 * s, 0.5 * upper), 0.105 * s)
-        middle = (head - neck) / 2
-        skull.add_geom(
-            name="head_hull",
-            type=mujoco.mjtGeom.mjGEOM_ELLIPSOID,
-            pos=[0.012 * s, 0, middle],
-            size=[0.6 * middle * 1.45, 0.48 * middle * 1.45, middle],
-            group=COLLISION_GROUP,
-            mass=0,
-            rgba=_HULL,
-        )
+            at = (-0.004 * s, sign * 0.12 * s, upper - SHOULDER * s)
+            patch(chest, f"{side}_shoulder", at, (0, 0, 1), (0.05 * s, 0.04 * s))
 
     def _child(
         self,
@@ -266,7 +231,6 @@ class Humanoid(Model):
         body.mass, body.ipos, body.inertia = segment.mass, list(cm), list(segment.inertia)
 
 
-_HULL = [0.9, 0.4, 0.1, 0.25]
 _POINT = Segment(0.15, 0.25, 0.07, (4e-4, 4e-4, 4e-4))
 """A clavicle: a quarter of a kilogram, beside the trunk's own mass."""
 
@@ -280,21 +244,4 @@ def _split(segment: Segment, share: float) -> tuple[Segment, Segment]:
     return tuple(
         segment._replace(mass=segment.mass * k, inertia=tuple(np.asarray(segment.inertia) * k))  # type: ignore[return-value]
         for k in (share, 1 - share)
-    )
-
-
-def _capsule(body: mujoco.MjsBody, name: str, start: tuple[float, ...], end: tuple[float, ...], radius: float) -> None:
-    """Add a collision capsule between two points of the body; its round ends stay inside them."""
-    a, b = np.asarray(start, float), np.asarray(end, float)
-    axis = b - a
-    half = max(float(np.linalg.norm(axis)) / 2 - radius / 2, 0.005)
-    body.add_geom(
-        name=name,
-        type=mujoco.mjtGeom.mjGEOM_CAPSULE,
-        pos=((a + b) / 2).tolist(),
-        quat=frame_quat(tuple(axis), (1, 0, 0)),
-        size=[radius, half, 0],
-        group=COLLISION_GROUP,
-        mass=0,
-        rgba=_HULL,
     )

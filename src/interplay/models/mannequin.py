@@ -6,6 +6,8 @@ import mujoco
 import numpy as np
 
 from interplay.models.base import VISUAL_GROUP
+from interplay.models.hand import Hand
+from interplay.models.hulls import CALF_END, SEAT, SHOULDER, THIGH_SHARE
 from interplay.models.shapes import Section, add_shape, loft
 
 DEFAULT_COLOR = np.array([0.62, 0.66, 0.72])
@@ -32,10 +34,14 @@ class Looks:
         span: float,
         **options: float,
     ) -> None:
-        """Add a loft; rows are (fraction of span below top, rx, ry, cx, cy) with radii in metres at stature 1.74 m."""
-        s = self.s
-        rows5 = [(*row, 0.0, 0.0)[:5] for row in rows]
-        sections = tuple(Section(top - f * span, rx * s, ry * s, cx * s, cy * s) for f, rx, ry, cx, cy in rows5)
+        """Add a loft; rows are (fraction of span below top, rx, ry, cx) with radii in metres at stature 1.74 m."""
+        self._rings(body, name, [((top - f * span) / self.s, *row) for f, *row in rows], rgba, **options)
+
+    def _rings(
+        self, body: mujoco.MjsBody, name: str, rows: list[tuple[float, ...]], rgba: list[float], **options: float
+    ) -> None:
+        """Add a loft; rows are (height, rx, ry, cx) in metres at stature 1.74 m."""
+        sections = tuple(Section(*(v * self.s for v in row)) for row in rows)
         add_shape(self.spec, body, name, loft(sections, **options), rgba)  # type: ignore[arg-type]
 
     def _ball(self, body: mujoco.MjsBody, name: str, radius: float, rgba: list[float] | None = None) -> None:
@@ -58,27 +64,25 @@ class Looks:
         lower: float,
         mid: float,
         upper: float,
-        thigh: float,
         sex: str,
     ) -> None:
         """Pelvis, abdomen and chest; a female body has wider hips and a narrower waist."""
         hips, waist, ribs = (0.162, 0.112, 0.142) if sex == "female" else (0.156, 0.122, 0.152)
-        crotch = -0.075 * self.s
-        self._loft(
+        low, high = lower * 0.96 / self.s, upper / self.s
+        # Flat below, where it sits; a flat yoke on top, where others stand.
+        self._rings(
             pelvis,
             "pelvis",
             [
-                (0, 0.088, waist + 0.008, 0.005),
-                (0.3, 0.098, 0.5 * (hips + waist) + 0.008, 0.0),
-                (0.62, 0.112, hips, -0.008),
-                (0.85, 0.098, hips - 0.022, -0.008),
-                (1, 0.065, 0.09, -0.004),
+                (low, 0.088, waist + 0.008, 0.005),
+                (0.7 * low - 0.023, 0.098, 0.5 * (hips + waist) + 0.008, 0.0),
+                (0.38 * low - 0.047, 0.112, hips, -0.008),
+                (-0.055, 0.102, hips - 0.018, -0.008),
+                (-0.083, 0.075, 0.110, -0.006),
             ],
             self.cloth,
-            lower * 0.96,
-            lower * 0.96 - crotch,
             exponent=2.3,
-            dome=0.35,
+            dome=(SEAT - 0.083) / 0.0925,
         )
         self._loft(
             abdomen,
@@ -90,22 +94,21 @@ class Looks:
             exponent=2.3,
             dome=0.3,
         )
-        self._loft(
+        self._rings(
             chest,
             "chest",
             [
-                (0, 0.050, 0.064, -0.012),
-                (0.12, 0.072, 0.138, -0.010),
-                (0.28, 0.098, 0.172, -0.004),
-                (0.55, 0.115, 0.164, 0.004),
-                (0.8, 0.108, ribs + 0.004, 0.006),
-                (1, 0.098, ribs - 0.014, 0.005),
+                (high - SHOULDER + 0.0003, 0.045, 0.075, -0.005),
+                (high - SHOULDER, 0.056, 0.125, -0.004),
+                (high - 0.026, 0.075, 0.154, -0.004),
+                (high - 0.065, 0.098, 0.170, -0.004),
+                (0.45 * high, 0.115, 0.164, 0.004),
+                (0.20 * high, 0.108, ribs + 0.004, 0.006),
+                (-0.02 * high, 0.098, ribs - 0.014, 0.005),
             ],
             self.cloth,
-            upper * 1.0,
-            upper * 1.02,
             exponent=2.3,
-            dome=0.25,
+            dome=0.01,
         )
 
     def head(self, neck: mujoco.MjsBody, skull: mujoco.MjsBody, neck_length: float, height: float) -> None:
@@ -114,23 +117,23 @@ class Looks:
         self._loft(
             neck,
             "neck_shape",
-            [(0, 0.047, 0.046, 0.006), (0.5, 0.05, 0.05, -0.002), (1, 0.058, 0.06, -0.01)],
+            [(0, 0.047, 0.046, 0.006), (0.5, 0.049, 0.049, -0.001), (1, 0.051, 0.052, -0.003)],
             self.skin,
             neck_length * 1.15,
             neck_length * 1.35,
             dome=0.2,
         )
         rows = [
-            (0.0, 0.014, 0.011, -0.004),
-            (0.02, 0.034, 0.026, -0.004),
-            (0.06, 0.056, 0.043, -0.003),
-            (0.13, 0.077, 0.059, -0.002),
-            (0.27, 0.096, 0.074, 0.0),
-            (0.45, 0.1, 0.078, 0.004),
-            (0.62, 0.094, 0.073, 0.010),
-            (0.8, 0.078, 0.058, 0.020),
-            (0.95, 0.052, 0.042, 0.031),
-            (1.02, 0.032, 0.028, 0.036),
+            (0.0, 0.020, 0.016, -0.003),
+            (0.02, 0.039, 0.031, -0.002),
+            (0.06, 0.056, 0.043, 0.0),
+            (0.13, 0.076, 0.059, 0.002),
+            (0.27, 0.094, 0.074, 0.003),
+            (0.45, 0.100, 0.079, 0.005),
+            (0.62, 0.097, 0.077, 0.010),
+            (0.8, 0.080, 0.062, 0.0135),
+            (0.95, 0.056, 0.046, 0.0195),
+            (1.0, 0.037, 0.033, 0.021),
         ]
         self._loft(
             skull,
@@ -148,7 +151,7 @@ class Looks:
                 name=f"{side}_eye",
                 type=mujoco.mjtGeom.mjGEOM_SPHERE,
                 size=[size, 0, 0],
-                pos=[0.097 * self.s * k, sign * 0.031 * self.s * k, 0.5 * height],
+                pos=[0.0925 * self.s * k, sign * 0.031 * self.s * k, 0.5 * height],
                 rgba=[0.12, 0.12, 0.15, 1],
                 contype=0,
                 conaffinity=0,
@@ -158,8 +161,8 @@ class Looks:
         skull.add_geom(
             name="nose",
             type=mujoco.mjtGeom.mjGEOM_ELLIPSOID,
-            size=[0.016 * self.s * k, 0.011 * self.s * k, 0.02 * self.s * k],
-            pos=[0.108 * self.s * k, 0, 0.38 * height],
+            size=[0.013 * self.s * k, 0.010 * self.s * k, 0.019 * self.s * k],
+            pos=[0.100 * self.s * k, 0, 0.38 * height],
             rgba=self.skin,
             contype=0,
             conaffinity=0,
@@ -181,58 +184,55 @@ class Looks:
         width: float,
     ) -> None:
         """Thigh, calf and shoe."""
+        s, thick = self.s, THIGH_SHARE * thigh_length / self.s
         self._ball(thigh, f"{side}_hip_ball", 0.068, self.cloth)
-        self._loft(
+        self._rings(
             thigh,
             f"{side}_thigh_shape",
             [
-                (0, 0.079, 0.070, -0.004),
-                (0.15, 0.084, 0.076, -0.002),
-                (0.4, 0.079, 0.071, 0.004),
-                (0.7, 0.064, 0.058, 0.004),
-                (0.9, 0.054, 0.051, 0.002),
-                (1, 0.050, 0.049, 0.0),
+                (-0.02, 0.0715, 0.0695),
+                (-0.06, 0.0745, 0.0720),
+                (-0.7 * thick, 0.0725, 0.0700),
+                (-thick, 0.0690, 0.0675),
+                (-thick - 0.028, 0.0635, 0.0627),
+                (-thick - 0.050, 0.0572, 0.0568),
+                (-0.5 * (thick + 0.050 + thigh_length / s), 0.055, 0.054),
+                (0.03 - thigh_length / s, 0.0525, 0.0525),
             ],
             self.cloth,
-            -0.02 * self.s,
-            thigh_length - 0.05 * self.s,
         )
-        self._ball(shank, f"{side}_knee_ball", 0.05)
-        self._loft(
+        self._ball(shank, f"{side}_knee_ball", 0.0535)
+        self._rings(
             shank,
             f"{side}_shank_shape",
             [
-                (0, 0.047, 0.046, 0.0),
-                (0.1, 0.050, 0.048, -0.003),
-                (0.28, 0.057, 0.053, -0.014),
-                (0.45, 0.052, 0.048, -0.013),
-                (0.7, 0.039, 0.036, -0.005),
-                (0.92, 0.033, 0.031, 0.0),
-                (1, 0.033, 0.031, 0.0),
+                (-0.03, 0.0465, 0.0465, -0.003),
+                (-0.06, 0.0500, 0.0495, -0.007),
+                (-0.125, 0.0545, 0.0515, -0.010),
+                (-CALF_END, 0.0505, 0.0492, -0.010),
+                (-CALF_END - 0.025, 0.0425, 0.0420, -0.008),
+                (-CALF_END - 0.040, 0.0393, 0.0388, -0.0045),
+                (-0.5 * (CALF_END + 0.040 + shank_length / s), 0.036, 0.035, -0.003),
+                (0.02 - shank_length / s, 0.0335, 0.0325, 0.0),
             ],
             self.cloth,
-            -0.03 * self.s,
-            shank_length - 0.045 * self.s,
         )
-        self._ball(foot, f"{side}_ankle_ball", 0.037)
+        self._ball(foot, f"{side}_ankle_ball", 0.036)
         # The shoe is lofted along the vertical: a sole outline that narrows to the ankle.
-        half, mid = sole / 2 / self.s, (sole / 2 - heel) / self.s
-        w = width / 2 / self.s
-        self._loft(
+        half, mid, w = sole / 2 / s, (sole / 2 - heel) / s, width / 2 / s
+        self._rings(
             foot,
             f"{side}_foot_shape",
             [
-                (0, 0.045, 0.036, -0.006),
-                (0.3, 0.062, 0.039, 0.008),
-                (0.55, half * 0.80, w * 0.92, mid - 0.014),
-                (0.8, half * 0.97, w, mid),
-                (1, half, w, mid),
+                (-0.005, 0.045, 0.036, -0.006),
+                (-0.027, 0.068, 0.039, 0.012),
+                (-0.045, half * 0.83, w * 0.92, mid - 0.012),
+                (-0.063, half * 0.97, w, mid),
+                (0.002 - ankle / s, half, w, mid),
             ],
             self.joint,
-            -0.005 * self.s,
-            ankle - 0.007 * self.s,
-            exponent=2.7,
-            dome=0.02,
+            exponent=2.9,
+            dome=0.002 / (0.5 * (half + w)),
         )
 
     def arm(
@@ -241,76 +241,40 @@ class Looks:
         forearm: mujoco.MjsBody,
         hand: mujoco.MjsBody,
         side: str,
-        sign: float,
         upper_length: float,
         fore_length: float,
         hand_length: float,
     ) -> None:
-        """Upper arm, forearm and a mitten hand with a thumb."""
-        self._ball(arm, f"{side}_shoulder_ball", 0.055, self.cloth)
+        """Upper arm, forearm and hand."""
+        self._ball(arm, f"{side}_shoulder_ball", 0.050, self.cloth)
         self._loft(
             arm,
             f"{side}_upper_arm_shape",
             [
-                (0, 0.050, 0.048),
-                (0.2, 0.053, 0.050),
-                (0.5, 0.046, 0.043, 0.003),
-                (0.85, 0.039, 0.038),
-                (1, 0.037, 0.037),
+                (0, 0.047, 0.046),
+                (0.2, 0.0495, 0.0485),
+                (0.5, 0.0465, 0.045, 0.001),
+                (0.85, 0.043, 0.0425),
+                (1, 0.043, 0.043),
             ],
             self.cloth,
             -0.015 * self.s,
-            upper_length - 0.045 * self.s,
+            upper_length - 0.035 * self.s,
         )
-        self._ball(forearm, f"{side}_elbow_ball", 0.037)
+        self._ball(forearm, f"{side}_elbow_ball", 0.043)
         self._loft(
             forearm,
             f"{side}_forearm_shape",
             [
-                (0, 0.037, 0.036),
-                (0.2, 0.043, 0.039, 0.002),
-                (0.5, 0.036, 0.034),
-                (0.85, 0.028, 0.024),
-                (1, 0.026, 0.022),
+                (0, 0.0365, 0.036),
+                (0.2, 0.0385, 0.0385),
+                (0.5, 0.036, 0.035),
+                (0.85, 0.0315, 0.031),
+                (1, 0.031, 0.0305),
             ],
             self.cloth,
             -0.02 * self.s,
             fore_length - 0.035 * self.s,
         )
-        self._ball(hand, f"{side}_wrist_ball", 0.025)
-        self._loft(
-            hand,
-            f"{side}_hand_shape",
-            [
-                (0, 0.026, 0.017),
-                (0.2, 0.038, 0.0175),
-                (0.5, 0.041, 0.0165),
-                (0.75, 0.037, 0.013),
-                (0.95, 0.027, 0.010),
-                (1, 0.022, 0.008),
-            ],
-            self.skin,
-            -0.008 * self.s,
-            hand_length - 0.014 * self.s,
-            exponent=2.5,
-            dome=0.5,
-        )
-        thumb = hand_length / 0.19
-        hand.add_geom(
-            name=f"{side}_thumb",
-            type=mujoco.mjtGeom.mjGEOM_CAPSULE,
-            size=[0.0125 * thumb, 0, 0],
-            rgba=self.skin,
-            mass=0,
-            fromto=[
-                0.03 * thumb,
-                -sign * 0.008 * thumb,
-                -0.045 * thumb,
-                0.056 * thumb,
-                -sign * 0.022 * thumb,
-                -0.092 * thumb,
-            ],
-            contype=0,
-            conaffinity=0,
-            group=VISUAL_GROUP,
-        )
+        self._ball(hand, f"{side}_wrist_ball", 0.0275)
+        Hand(side, hand_length).add(self.spec, hand, self.skin)

@@ -8,7 +8,7 @@ from typing import ClassVar
 import mujoco
 
 from interplay.errors import number
-from interplay.models.base import Model, grip, new_spec, patch, solid
+from interplay.models.base import HANDLE, Model, grip, new_spec, patch, solid
 from interplay.models.objects import STEEL, WOOD
 
 _BOX, _CYLINDER, _CAPSULE = mujoco.mjtGeom.mjGEOM_BOX, mujoco.mjtGeom.mjGEOM_CYLINDER, mujoco.mjtGeom.mjGEOM_CAPSULE
@@ -77,9 +77,16 @@ class Door(_Mechanism):
         )
         solid(knob, _CYLINDER, [0.012, 0.03], name="spindle", rgba=STEEL, mass=0.15, pos=(-0.03, 0, 0), quat=_ALONG_X)
         solid(
-            knob, _CAPSULE, [0.011, 0.055], name="handle_bar", rgba=STEEL, mass=bar, pos=(-0.062, arm, 0), quat=_ALONG_Y
+            knob,
+            _CAPSULE,
+            [HANDLE, 0.055],
+            name="handle_bar",
+            rgba=STEEL,
+            mass=bar,
+            pos=(-0.062, arm, 0),
+            quat=_ALONG_Y,
         )
-        grip(knob, "knob_grip", (-0.062, 0.06, 0), (0, 1, 0), 0.05, 0.011)
+        grip(knob, "knob_grip", (-0.062, 0.06, 0), (0, 1, 0), 0.05, HANDLE)
         return spec
 
 
@@ -117,14 +124,14 @@ class Valve(_Mechanism):
         solid(
             handle,
             _CAPSULE,
-            [0.014, 0.05],
+            [HANDLE, 0.05],
             name="handle_bar",
             rgba=[0.15, 0.15, 0.15, 1],
             mass=0.3,
             pos=(-0.065, 0, 0),
             quat=_ALONG_X,
         )
-        grip(handle, "handle_grip", (-0.065, 0, 0), (1, 0, 0), 0.05, 0.014, along=(0, 0, 1))
+        grip(handle, "handle_grip", (-0.065, 0, 0), (1, 0, 0), 0.05, HANDLE, along=(0, 0, 1))
         return spec
 
 
@@ -178,9 +185,9 @@ class Lever(_Mechanism):
             pos=(0, 0, self.length + 0.1),
         )
         bar = 0.62 * self.length
-        solid(arm, _CAPSULE, [0.013, 0.09], name="cross_bar", rgba=STEEL, mass=0.2, pos=(0, 0, bar), quat=_ALONG_Y)
-        grip(arm, "left_grip", (0, 0.07, bar), (0, 1, 0), 0.05, 0.013)
-        grip(arm, "right_grip", (0, -0.07, bar), (0, 1, 0), 0.05, 0.013)
+        solid(arm, _CAPSULE, [HANDLE, 0.115], name="cross_bar", rgba=STEEL, mass=0.2, pos=(0, 0, bar), quat=_ALONG_Y)
+        grip(arm, "left_grip", (0, 0.07, bar), (0, 1, 0), 0.05, HANDLE)
+        grip(arm, "right_grip", (0, -0.07, bar), (0, 1, 0), 0.05, HANDLE)
         return spec
 
 
@@ -215,7 +222,7 @@ class Slider(_Mechanism):
         patch(block, "front", (half, 0, 0), (1, 0, 0), (half, half), along=(0, 1, 0))
         patch(block, "back", (-half, 0, 0), (-1, 0, 0), (half, half), along=(0, 1, 0))
         for name, end in (("front_hitch", half), ("back_hitch", -half)):
-            grip(block, name, (end, 0, 0), (0, 0, 1), 0.05, 0.01)
+            grip(block, name, (end, 0, 0), (0, 0, 1), min(0.05, half), 0.002)  # a pin in the face
         if self.force is not None:
             motor = spec.add_actuator(name="thruster", target="slide", trntype=mujoco.mjtTrn.mjTRN_JOINT)
             motor.set_to_motor()

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import mujoco
 
 from interplay.errors import number, vector
-from interplay.models.base import SITE_GROUP, Model, grip, new_spec, patch, solid
+from interplay.models.base import HANDLE, SITE_GROUP, Model, grip, new_spec, patch, solid
 
 _BOX, _CYLINDER, _SPHERE, _CAPSULE = (
     mujoco.mjtGeom.mjGEOM_BOX,
@@ -101,13 +101,13 @@ class Barbell(Model):
     def build(self) -> mujoco.MjSpec:
         """Return the specification."""
         spec, body = new_spec("bar")
-        solid(body, _CAPSULE, [0.014, self.length / 2], name="bar_hull", rgba=STEEL, mass=self.bar_mass, quat=_ALONG_Y)
+        solid(body, _CAPSULE, [HANDLE, self.length / 2], name="bar_hull", rgba=STEEL, mass=self.bar_mass, quat=_ALONG_Y)
         for side, sign, mass in (("left", 1, self.left), ("right", -1, self.right)):
             end = body.add_body(name=f"{side}_weight", pos=[0, sign * self.length / 2, 0])
             solid(
                 end, _CYLINDER, [0.1, 0.035], name=f"{side}_disc", rgba=[0.2, 0.22, 0.25, 1], mass=mass, quat=_ALONG_Y
             )
-            grip(body, f"{side}_grip", (0, sign * self.grip_at, 0), (0, 1, 0), 0.06, 0.014)
+            grip(body, f"{side}_grip", (0, sign * self.grip_at, 0), (0, 1, 0), 0.06, HANDLE)
         return spec
 
 
@@ -146,9 +146,9 @@ class Litter(Model):
         m, half, y, back, front = self.mass, self.length / 2, self.width / 2, -0.24, 0.56
         for side, sign in (("left", 1), ("right", -1)):
             pole = (0, sign * y, 0)
-            solid(body, _CAPSULE, [0.02, half], name=f"{side}_pole", rgba=WOOD, mass=0.2 * m, pos=pole, quat=_ALONG_X)
+            solid(body, _CAPSULE, [HANDLE, half], name=f"{side}_pole", rgba=WOOD, mass=0.2 * m, pos=pole, quat=_ALONG_X)
             for end, along in (("front", 1), ("rear", -1)):
-                grip(body, f"{end}_{side}_grip", (along * (half - 0.12), sign * y, 0), (1, 0, 0), 0.07, 0.02)
+                grip(body, f"{end}_{side}_grip", (along * (half - 0.12), sign * y, 0), (1, 0, 0), 0.07, HANDLE)
             for end, x in (("front", front), ("rear", back)):
                 leg = (x, sign * y, -self.legs / 2)
                 solid(
@@ -179,7 +179,7 @@ class Sword(Model):
         solid(
             body,
             _CAPSULE,
-            [0.015, hilt / 2],
+            [HANDLE, hilt / 2],
             name="hilt",
             rgba=[0.35, 0.22, 0.12, 1],
             mass=0.3 * self.mass,
@@ -189,11 +189,11 @@ class Sword(Model):
             body, _BOX, [0.01, 0.09, 0.01], name="guard", rgba=STEEL, mass=0.1 * self.mass, pos=(hilt / 2 + 0.01, 0, 0)
         )
         third = blade / 3
-        for k in range(3):
+        for k, radius in enumerate((0.014, 0.012, 0.010)):
             solid(
                 body,
                 _CAPSULE,
-                [0.014 - 0.002 * k, third / 2 - 0.014],
+                [radius, third / 2 - radius],
                 name=f"blade_{k}",
                 rgba=STEEL,
                 mass=0.2 * self.mass,
@@ -203,13 +203,13 @@ class Sword(Model):
         body.add_site(
             name="tip", type=_SPHERE, pos=[hilt / 2 + 0.02 + blade, 0, 0], size=[0.005, 0, 0], group=SITE_GROUP
         )
-        grip(body, "upper_grip", (0.075, 0, 0), (1, 0, 0), 0.05, 0.015)
-        grip(body, "lower_grip", (-0.075, 0, 0), (1, 0, 0), 0.05, 0.015)
+        grip(body, "upper_grip", (0.075, 0, 0), (1, 0, 0), 0.05, HANDLE)
+        grip(body, "lower_grip", (-0.075, 0, 0), (1, 0, 0), 0.05, HANDLE)
         return spec
 
 
 class Table(Model):
-    """A table that can be carried: grips on the two short edges, patches ``top``, ``foot_0`` … under each leg, ``underside`` between them."""
+    """A table that can be carried: grips on its round edges, patches ``top``, ``foot_0`` … under each leg, ``underside`` between them."""
 
     def __init__(self, size: Sequence[float] = (0.8, 1.2, 0.74), mass: float = 18.0):
         """Take length in x, width in y, height [m] and the mass [kg]."""
@@ -222,23 +222,27 @@ class Table(Model):
     @property
     def placement_height(self) -> float:
         """Height of the table's frame, which lies in the middle of its top board."""
-        return float(self.size[2]) - 0.02
+        return float(self.size[2]) - HANDLE
 
     def build(self) -> mujoco.MjSpec:
         """Return the specification."""
         spec, body = new_spec("table")
         hx, hy, height = float(self.size[0]) / 2, float(self.size[1]) / 2, float(self.size[2])
-        solid(body, _BOX, [hx, hy, 0.02], name="board", rgba=WOOD, mass=0.6 * self.mass)
-        patch(body, "top", (0, 0, 0.02), (0, 0, 1), (hx, hy))
-        leg = (height - 0.04) / 2
+        m, edge = self.mass, hy - HANDLE
+        solid(body, _BOX, [hx, edge, HANDLE], name="board", rgba=WOOD, mass=0.5 * m)
+        patch(body, "top", (0, 0, HANDLE), (0, 0, 1), (hx, edge))
+        leg = height / 2 - HANDLE
         for k, (sx, sy) in enumerate(((1, 1), (1, -1), (-1, 1), (-1, -1))):
             at = (sx * (hx - 0.05), sy * (hy - 0.05))
-            solid(
-                body, _BOX, [0.03, 0.03, leg], name=f"leg_{k}", rgba=WOOD, mass=0.1 * self.mass, pos=(*at, -0.02 - leg)
-            )
-            patch(body, f"foot_{k}", (*at, -0.02 - 2 * leg), (0, 0, -1), (0.03, 0.03))
-        patch(body, "underside", (0, 0, -0.02 - 2 * leg), (0, 0, -1), (hx - 0.02, hy - 0.02))
+            middle = (*at, -HANDLE - leg)
+            solid(body, _BOX, [0.03, 0.03, leg], name=f"leg_{k}", rgba=WOOD, mass=0.1 * m, pos=middle)
+            patch(body, f"foot_{k}", (*at, -HANDLE - 2 * leg), (0, 0, -1), (0.03, 0.03))
+        patch(body, "underside", (0, 0, -HANDLE - 2 * leg), (0, 0, -1), (hx - 0.02, hy - 0.02))
         for side, sign in (("left", 1), ("right", -1)):
+            # The edges to carry it by are round, as thick as a hand takes hold of.
+            at, size = (0, sign * edge, 0), [HANDLE, hx - HANDLE]
+            solid(body, _CAPSULE, size, name=f"{side}_edge", rgba=WOOD, mass=0.05 * m, pos=at, quat=_ALONG_X)
             for end, sx in (("front", 1), ("rear", -1)):
-                grip(body, f"{end}_{side}_grip", (sx * 0.24, sign * hy, 0), (1, 0, 0), 0.06, 0.02)
+                along = sx * min(0.24, 0.6 * hx)
+                grip(body, f"{end}_{side}_grip", (along, sign * edge, 0), (1, 0, 0), min(0.06, 0.3 * hx), HANDLE)
         return spec

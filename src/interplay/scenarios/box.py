@@ -14,6 +14,13 @@ from interplay import scenario as base
 
 _PALMS = (("alice/left_palm", "box/left"), ("alice/right_palm", "box/right"))
 
+_DEPTH = 0.22
+"""Depth of the box [m]."""
+
+_BY, _POINTING = (-0.055, 0.0, 0.0), (1.0, 0.0, -0.2)
+"""Where on the sides her palms lie, from their middle [m]: near enough to her that wrists and forearms stay behind the box; and
+where her fingers point."""
+
 
 class Box(base.Scenario):
     """Carrying between two palms."""
@@ -48,7 +55,7 @@ class Box(base.Scenario):
         k = self.scale(usual.height)
         scene = self.add_character(ip.Scene(), "alice", usual, posture=ready)
         scene.add(ip.Platform((0.45, 0.9, 0.92 * k)), "table", pos=(0.225 + 0.375 * k, 0))
-        scene.add(ip.Box((0.26, self.p.size, 0.24), self.p.mass), "box", pos=(0.13 + 0.35 * k, 0, 0.92 * k))
+        scene.add(ip.Box((_DEPTH, self.p.size, 0.24), self.p.mass), "box", pos=(0.13 + 0.35 * k, 0, 0.92 * k))
         return scene
 
     def start(self, sim: ip.Simulation) -> None:
@@ -67,6 +74,12 @@ class Box(base.Scenario):
         for part in base.parts(sim, "alice", *limbs):
             sim.collisions.add("box", part, influence=0.08, security=0.02)
             sim.collisions.add("table", part, influence=0.06, security=0.015)
+        for part in base.parts(sim, "alice", "abdomen"):
+            sim.collisions.add("box", part, influence=0.08, security=0.02)
+        for part in base.parts(
+            sim, "alice", "left_forearm", "right_forearm"
+        ):  # wrists bend, so that forearms stay off it
+            sim.collisions.add("box", part, influence=0.08, security=0.002)
         sim.collisions.add("box", "table", influence=0.06, security=0.002)
         terms = sim.terms
         rest = np.concatenate([terms.xpos[sim.scene.body("box")], [1, 0, 0, 0]])
@@ -101,7 +114,9 @@ class Box(base.Scenario):
         def hands(offset: float, seconds: float) -> Sequence[ip.Objective]:
             """Bring both palms to the box's sides, at a distance from them [m]."""
             return [
-                ip.Meet(palm, side, sim.terms, sim.time, seconds, stand_off=offset, weight=80.0)
+                ip.Meet(
+                    palm, side, sim.terms, sim.time, seconds, stand_off=offset, by=_BY, pointing=_POINTING, weight=80.0
+                )
                 for palm, side in _PALMS
             ]
 

@@ -67,10 +67,14 @@ class Door(base.Scenario):
 
         turned = -self.p.knob
         away = [self.scale(1.70) * v for v in (-0.42, -0.5, 0.95)]
+        knob = sim.terms.site_xpos[sim.scene.site(_KNOB)]
+        above, off = (
+            (knob + by).tolist() for by in ([-0.02, -0.06, 0.12], [-0.12, -0.06, 0.12])
+        )  # the palm comes down on it
         grasp = {"grip_force": 300.0}
         sim.behaviour = ip.Machine(
             [
-                ip.blocks.reach("reach", _HAND, _KNOB, seconds=1.6, extra=balance, gap=0.008, weight=60.0),
+                ip.blocks.reach("reach", _HAND, _KNOB, seconds=1.6, via=above, extra=balance, gap=0.008, weight=60.0),
                 ip.Phase("grasp", balance, make=[(_HAND, _KNOB, grasp)], seconds=0.5),
                 ip.Phase(
                     "turn the handle",
@@ -90,8 +94,10 @@ class Door(base.Scenario):
                 ),
                 ip.Phase("handle up", door(0.0, 0.0, 0.8), seconds=1.0),
                 ip.blocks.remove_contact("let go", _HAND, force=2.0, extra=door(0.0, 0.0, 0.5)),
-                ip.blocks.reach("draw the hand back", _HAND, away, seconds=1.2, extra=balance),
-                ip.blocks.reach("reach again", _HAND, _KNOB, seconds=1.4, extra=balance, gap=0.008, weight=60.0),
+                ip.blocks.reach("draw the hand back", _HAND, away, seconds=1.2, via=off, extra=balance),
+                ip.blocks.reach(
+                    "reach again", _HAND, _KNOB, seconds=1.4, via=off, extra=balance, gap=0.008, weight=60.0
+                ),
                 ip.Phase("grasp again", balance, make=[(_HAND, _KNOB, grasp)], seconds=0.5),
                 ip.Phase("turn again", door(0.0, turned, 0.9), seconds=1.0),
                 ip.Phase("follow", door(angle, turned, 1.0), interactive=True, timeout=None),

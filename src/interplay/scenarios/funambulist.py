@@ -60,10 +60,17 @@ class Funambulist(base.Scenario):
             sim.contacts.add(f"alice/{side}_grip", f"bar/{side}_grip", grip_force=300.0)
         sim.objectives += [ip.Posture("alice", weight=0.05), ip.AngularMomentum("alice", weight=0.002)]
         sim.objectives += [ip.Orientation("bar", weight=1.0)]
+        if self.character is None:  # before her, so that nothing has to push it off her body
+            sim.objectives += [ip.RelativePose("bar", "alice/chest", weight=6.0)]
         for one in _LEGS:
             for other in _LEGS:
                 if abs(_LEGS.index(one) - _LEGS.index(other)) < 2:
                     sim.collisions.add(f"alice/left_{one}", f"alice/right_{other}", influence=0.02, security=0.004)
+        # On a line her thighs pass each other within millimetres, and never touch: a damper there would only jerk.
+        sim.collisions.remove("alice/left_thigh", "alice/right_thigh")
+        trunk = ("pelvis", "abdomen", "chest", "left_thigh", "right_thigh")
+        for part in base.parts(sim, "alice", *trunk):
+            sim.collisions.add("bar/bar_hull", part, influence=0.06, security=0.01)
         gait = ip.Gait(
             stride=self.p.stride,
             width=0.0,

@@ -17,7 +17,7 @@ _SIDES = ("left", "right")
 _GRASPS = [(f"{c}/{s}_grip", f"litter/{c}_{s}_grip") for c in _CARRIERS for s in _SIDES]
 _ALL = (*_CARRIERS, "litter", "king")
 _HAND = "king/right_palm"
-_TIMES = {"static": (0.9, 1.2), "preview": (0.85, 0.5)}
+_TIMES = {"static": (0.9, 1.2), "preview": (0.95, 0.5)}
 """Seconds a carrier's foot is in the air, and both are on the ground."""
 
 

@@ -64,7 +64,10 @@ class Lever(base.Scenario):
                     for s, (hand, grip) in zip((1, -1), _HANDS, strict=True)
                 ]
                 return [
-                    *(ip.Meet(hand, goal, sim.terms, sim.time, 1.3, weight=100.0) for hand, goal in goals),
+                    *(
+                        ip.Meet(hand, goal, sim.terms, sim.time, 1.3, via=_above(sim, grip), weight=100.0)
+                        for (hand, goal), (_, grip) in zip(goals, _HANDS, strict=True)
+                    ),
                     *balance(sim),
                 ]
 
@@ -91,3 +94,8 @@ class Lever(base.Scenario):
                 ip.Phase("follow", lever(angle), interactive=True, timeout=None),
             ]
         )
+
+
+def _above(sim: ip.Simulation, grip: str) -> list[float]:
+    """Return a way-point before and above a grip [m]: palms come down on the bar, and leave it upward."""
+    return (sim.terms.site_xpos[sim.scene.site(grip)] + [-0.1, 0.0, 0.1]).tolist()

@@ -21,7 +21,7 @@ _HAND_HEIGHT, _RAISED = 0.80, 0.14
 _HANDSHAKE = np.array([0.32, 0.0, 1.0])
 """How far before the body and how high hands are joined with another kind of body [m]."""
 
-_TILT = 0.15
+_TILT = 0.05
 """How far the hands tilt along the arms [rad]: two of it are within what a grasp allows."""
 
 
@@ -77,6 +77,7 @@ class Ring(base.Scenario):
         reach = self._radius * math.sin(turn) if self.p.n > 2 else 0.5 * self.p.spacing
         height = _HAND_HEIGHT + _RAISED * math.sin(turn)
         turned = {f"{hand}_forearm_rotation": 1.2 if hand == "left" else -1.2 for hand in hands}
+        turned |= {f"{hand}_wrist_flexion": 0.9 for hand in hands}  # hands hang into each other, forearms stay apart
         if self.character is not None:
             turned = {f"{hand}_elbow_flexion": 1.3 for hand in hands}
         scene = ip.Scene().add(body, "one", posture=turned if isinstance(body, ip.Humanoid) else None)

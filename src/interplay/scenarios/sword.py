@@ -17,14 +17,13 @@ from interplay.maths.steps import FASTEST
 _SIDES = ("left", "right")
 _BLADE = [f"sword/blade_{k}" for k in range(3)]
 _LIMBS = [f"{side}_{part}" for part in ("upper_arm", "forearm", "hand", "thigh") for side in _SIDES]
-SECURITY = {"chest": 0.10, "pelvis": 0.10, "head": 0.05} | dict.fromkeys(_LIMBS, 0.05)
-"""How far [m] the blade is kept from the hull of each part of the dodger; that of the trunk keeps it off her waist too,
-which has no hull of its own."""
+SECURITY = dict.fromkeys(("chest", "abdomen", "pelvis"), 0.05) | dict.fromkeys(("head", *_LIMBS), 0.03)
+"""How far [m] the blade is kept from each part of the dodger."""
 
 _DISTANCE = 1.25
 """How far the dodger stands before the swordsman [m], who stands at the origin and faces +x."""
 
-_SLANT = 0.3
+_SLANT = 0.08
 """How far the hands' grips are aslant to the hilt [rad]."""
 
 
@@ -96,7 +95,7 @@ class Sword(base.Scenario):
         if self.character is not None:
             raise ip.InputError("sword: its own two characters play it, expected no other")
         bent = _both(hip_flexion=0.45, knee_flexion=0.75, ankle_flexion=0.3)
-        armed = bent | _both(elbow_flexion=1.1, shoulder_flexion=0.45)
+        armed = bent | _both(elbow_flexion=1.4, shoulder_flexion=0.5, shoulder_abduction=0.5, shoulder_rotation=-0.8)
         ready = bent | _both(elbow_flexion=1.6, shoulder_abduction=0.5) | {"torso_flexion": 0.3}
         scene = ip.Scene().add(ip.Humanoid(1.78, 76, "male"), "bob", posture=armed)
         scene.add(ip.Humanoid(1.68, 60, "female"), "alice", pos=(_DISTANCE, 0.0), yaw=math.pi, posture=ready)
@@ -147,8 +146,10 @@ class Sword(base.Scenario):
         for blade in _BLADE:
             for part, security in SECURITY.items() if self.p.avoid else ():
                 sim.collisions.add(blade, f"alice/{part}", influence=security + 0.3, security=security)
-            for part in ("head", "chest", "pelvis", *legs):
+            for part in ("head", "chest", "abdomen", "pelvis", *legs):
                 sim.collisions.add(blade, f"bob/{part}", influence=0.08, security=0.03)
+        for part in ("chest", "abdomen", "pelvis", "left_thigh", "right_thigh"):
+            sim.collisions.add("sword/hilt", f"bob/{part}", influence=0.05, security=0.005)
         sim.collisions.add("sword/blade_2", ip.GROUND, influence=0.1, security=0.03)
         for his in arms:
             for hers in ("head", *arms):

@@ -52,10 +52,11 @@ class Valve(base.Scenario):
 
         turn, seconds = self.p.turn, 0.9 + 0.55 * self.p.turn
         grasp = [(_HAND, _HANDLE, {"grip_force": 300.0})]
+        above = (sim.terms.site_xpos[sim.scene.site(_HANDLE)] + [0.0, -0.1, 0.1]).tolist()  # the palm comes down on it
         back = (sim.terms.site_xpos[sim.scene.site(_HANDLE)] + [-0.06, -0.22, -0.2]).tolist()
         sim.behaviour = ip.Machine(
             [
-                ip.blocks.reach("reach", _HAND, _HANDLE, seconds=1.5, extra=balance, gap=0.008, weight=60.0),
+                ip.blocks.reach("reach", _HAND, _HANDLE, seconds=1.5, via=above, extra=balance, gap=0.008, weight=60.0),
                 ip.Phase("grasp", balance, make=grasp, seconds=0.5),
                 ip.Phase(
                     "turn",
@@ -70,8 +71,10 @@ class Valve(base.Scenario):
                     until=ip.conditions.joint_at("valve/wheel", 0.0, 0.03),
                 ),
                 ip.blocks.remove_contact("let go", _HAND, force=2.0, extra=wheel(0.0)),
-                ip.blocks.reach("draw the hand back", _HAND, back, seconds=1.1, extra=balance),
-                ip.blocks.reach("reach again", _HAND, _HANDLE, seconds=1.3, extra=balance, gap=0.008, weight=60.0),
+                ip.blocks.reach("draw the hand back", _HAND, back, seconds=1.1, via=above, extra=balance),
+                ip.blocks.reach(
+                    "reach again", _HAND, _HANDLE, seconds=1.3, via=above, extra=balance, gap=0.008, weight=60.0
+                ),
                 ip.Phase("grasp again", balance, make=grasp, seconds=0.5),
                 ip.Phase("follow", wheel(angle), interactive=True, timeout=None),
             ]
