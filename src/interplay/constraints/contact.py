@@ -173,6 +173,7 @@ class ContactRows:
         self._sites = np.array([c.first.site for c in contacts], np.int64)
         self._p = np.array([(c.p1, c.p2) for c in contacts]).reshape(n, 2, 3)
         self._R = np.array([(c.R1, c.R2) for c in contacts]).reshape(n, 2, 3, 3)
+        self._half = np.array([c.half if c.kind != "grasp" else (-1.0, -1.0) for c in contacts]).reshape(n, 2)
         timing = [(c.made_at, c.fade_in, c.release_at, c.fade_out, c.force_cost, c.min_force) for c in contacts]
         self._timing = np.array(timing, float).reshape(n, 6)
         self.position = np.zeros((n, 3))
@@ -217,6 +218,10 @@ class ContactRows:
                 self.rotation,
                 self.drift,
             )
+
+    def opening(self) -> np.ndarray:
+        """Return how far the two sides of each contact have opened (n,) [m], at the corner where they have most; a grasp does not."""
+        return _opening(self.dim, self._half, self.rotation, self.drift)
 
     def forces(
         self, terms: Kinematics, unknowns: np.ndarray, jacobian: np.ndarray
@@ -387,3 +392,17 @@ def _forces(x, dim, start, J, cols, sign, position, rotation, site_xpos, sites, 
         out[3] += arm[1] * out[2] - arm[2] * out[1]
         out[4] += arm[2] * out[0] - arm[0] * out[2]
         out[5] += arm[0] * out[1] - arm[1] * out[0]
+
+
+@numba.njit(cache=True)
+def _opening(dim, half, rotation, drift):
+    out = np.zeros(dim.shape[0])
+    for k in range(dim.shape[0]):
+        if half[k, 0] < 0.0:
+            continue
+        R, e = rotation[k], drift[k]
+        out[k] = -(R[0, 2] * e[0] + R[1, 2] * e[1] + R[2, 2] * e[2])
+        if dim[k] == 6:
+            for i in range(2):
+                out[k] += abs(R[0, i] * e[3] + R[1, i] * e[4] + R[2, i] * e[5]) * half[k, 1 - i]
+    return out
