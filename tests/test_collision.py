@@ -31,9 +31,9 @@ def test_row_against_central_differences(shapes, seed):
     rng = np.random.default_rng(seed)
     scene = ip.Scene().add(make[shapes[0]](), "a", pos=(0, 0, 0.2)).add(make[shapes[1]](), "b", pos=(0.8, 0.1, 0.3))
     sim = ip.Simulation(scene)
-    sim.collisions.pairs.clear()
+    sim.collisions.clear()
     sim.collisions.add(f"a/{names[shapes[0]]}", f"b/{names[shapes[1]]}", influence=3.0, security=0.01)
-    m, terms = scene.model, sim.controller.terms
+    m, terms = scene.model, sim.terms
     q = scene.qpos
     mujoco.mj_integratePos(m, q, rng.normal(0, 0.1, m.nv), 1.0)
     v = rng.normal(0, 0.5, m.nv)
@@ -129,8 +129,8 @@ def test_direction_is_kept_when_touching():
     sim = balls(gap=0.0)
     state = sim.controller.initial_state()
     sim.controller.at(state)
-    rows = CollisionRows(sim.controller.terms, sim.collisions.pairs)
-    found, _ = rows.update(sim.controller.terms, 0.005, ActivePairs.none(), ())
+    rows = CollisionRows(sim.terms, sim.collisions.pairs)
+    found, _ = rows.update(sim.terms, 0.005, ActivePairs.none(), ())
     assert_allclose(np.abs(found.u[0]), [1, 0, 0], atol=1e-6)
     assert np.isfinite(found.bound[0])
 
@@ -216,7 +216,7 @@ def test_broad_phase_leaves_out_nothing_near(seed):
     m, rng = scene.model, np.random.default_rng(seed)
     q = scene.qpos
     mujoco.mj_integratePos(m, q, rng.normal(0, 0.4, m.nv), 1.0)
-    terms = sim.controller.terms
+    terms = sim.terms
     terms.update(q, np.zeros(m.nv))
     rows = CollisionRows(terms, sim.collisions.pairs)
     rows.update(terms, 0.005, ActivePairs.none(), ())

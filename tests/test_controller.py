@@ -6,7 +6,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import interplay as ip
-from interplay.control.state import load_state
+from interplay.control.integrated import IntegratedController
 from interplay.qp.solvers import SOLVERS, make_solver
 
 GRASPS = (("ann/right_grip", "pole/left_grip"), ("ben/left_grip", "pole/right_grip"))
@@ -137,8 +137,8 @@ def test_a_minimum_force_fades_with_its_contact():
 def test_simulations_of_one_scene_do_not_share_masses():
     scene = ip.Scene().add(ip.Box(mass=2.0), "box", pos=(0, 0, 1))
     first, second = ip.Simulation(scene), ip.Simulation(scene)
-    first.set_mass("box", 50.0)
-    second.push("box", (2.0, 0, 0), 1.0)
+    first.live.set_mass("box", 50.0)
+    second.live.push("box", (2.0, 0, 0), 1.0)
     assert second.step().qacc[0] == pytest.approx(1.0)
 
 
@@ -154,11 +154,11 @@ def test_solving_another_state_is_physics_too(name):
         if sim.behaviour.phase.name in seen:
             continue
         seen.add(sim.behaviour.phase.name)
-        before = sim.controller.solve(sim.state)
+        before = sim.controller.solve(sim.state, sim.demands)
         q = sim.state.qpos.copy()
         mujoco.mj_integratePos(m, q, rng.normal(0, 0.01, m.nv), 1.0)
         other = sim.state.with_(qpos=q)
-        solution = sim.controller.solve(other)
+        solution = sim.controller.solve(other, sim.demands)
         d = mujoco.MjData(m)
         d.qpos[:], d.qvel[:] = other.qpos, other.qvel
         mujoco.mj_fwdPosition(m, d)
@@ -167,7 +167,7 @@ def test_solving_another_state_is_physics_too(name):
         mujoco.mj_fullM(m, d, M)
         terms = [M @ solution.qacc, d.qfrc_bias, -d.qfrc_passive, -solution.qfrc_contact, -solution.tau]
         assert np.abs(sum(terms)).max() < 1e-6 * max(np.abs(x).max() for x in terms)
-        assert_allclose(sim.controller.solve(sim.state).qacc, before.qacc, atol=1e-6)
+        assert_allclose(sim.controller.solve(sim.state, sim.demands).qacc, before.qacc, atol=1e-6)
     assert len(seen) > 4
 
 
@@ -175,9 +175,9 @@ def test_solve_is_pure():
     sim = hand_in_hand()
     for _ in range(5):
         sim.step()
-    first = sim.controller.solve(sim.state)
-    sim.controller.solve(sim.state.with_(qvel=sim.state.qvel + 0.01))
-    again = sim.controller.solve(sim.state.with_())
+    first = sim.controller.solve(sim.state, sim.demands)
+    sim.controller.solve(sim.state.with_(qvel=sim.state.qvel + 0.01), sim.demands)
+    again = sim.controller.solve(sim.state.with_(), sim.demands)
     assert_allclose(again.qacc, first.qacc, atol=1e-6)
     assert_allclose(again.wrenches, first.wrenches, atol=1e-4)
     assert np.array_equal(again.memory.limits, first.memory.limits)
@@ -188,7 +188,7 @@ def test_other_solvers_agree(name):
     sim = hand_in_hand()
     for _ in range(10):
         sim.step()
-    qp = sim.controller.problem(sim.state)
+    qp = sim.controller.problem(sim.state, sim.demands)
     ours, theirs = make_solver("piqp").solve(qp), make_solver(name).solve(qp)
     assert ours.solved
     assert theirs.solved
@@ -220,23 +220,44 @@ def test_a_push_is_newtons():
     assert_allclose(sim.state.qvel[0], 0.2, atol=1e-6)
 
 
-def test_nonsense_states_raise_and_can_be_replayed(tmp_path, monkeypatch):
-    monkeypatch.setenv("INTERPLAY_DUMPS", str(tmp_path))
+def test_nonsense_states_raise():
     sim = hand_in_hand()
     bad = sim.state.qpos.copy()
     bad[3] = np.nan
-    with pytest.raises(ip.StateError, match="finite") as caught:
-        sim.controller.solve(sim.state.with_(qpos=bad))
+    for changes, words in (
+        ({"qpos": bad}, "finite"),
+        ({"qvel": np.full_like(sim.state.qvel, 1e9)}, "no body moves"),
+        ({"qpos": sim.state.qpos[:-1]}, "expected"),
+    ):
+        with pytest.raises(ip.StateError, match=words):
+            sim.controller.solve(sim.state.with_(**changes), sim.demands)
+
+
+def test_a_step_that_fails_can_be_replayed(tmp_path, monkeypatch):
+    """The dump holds scene, masses, state, contacts, pairs, the hand that was given way to, and what had given way before."""
+    monkeypatch.setenv("INTERPLAY_DUMPS", str(tmp_path))
+    sim = ip.Simulation(ip.Scene().add(ip.Humanoid(), "bob"))
+    for side in ("left", "right"):
+        sim.contacts.add(f"bob/{side}_sole", ip.GROUND)
+    sim.objectives += [ip.Com("bob", reference=lambda t: [0.0, 0.0, 0.9 if t < 0.03 else np.nan], name="drifting")]
+    sim.perceive("bob", 0.01)
+    sim.live.set_mass("bob/left_hand", 2.0)
+    sim.live.pull("bob/head", (0, 0, 0), (0.5, 0, 1.6))
+    with pytest.raises(ip.SolverError, match="drifting") as caught:
+        sim.run(0.1)
     assert caught.value.dump.startswith(str(tmp_path))
-    replay = load_state(caught.value.dump)
-    assert np.isnan(replay.qpos[3])
-    assert_allclose(replay.qvel, sim.state.qvel)
-    blind = ip.Simulation(ip.Scene().add(ip.Humanoid(), "bob"))
-    blind.objectives += [ip.Com("bob", reference=lambda t: [0.0, 0.0, 0.9 if t < 0.01 else np.nan], name="drifting")]
-    blind.step()
+    dump = ip.load_dump(caught.value.dump)
+    assert dump.objectives == ("drifting",)
+    assert np.array_equal(dump.state.qpos, sim.state.qpos)
+    assert np.array_equal(dump.state.applied, sim.state.applied)
+    assert np.array_equal(dump.model().body_mass, sim.scene.model.body_mass)
+    assert dump.demands.ceded_acceleration.any()
+    assert dump.demands.late == {"bob": 2}
+    assert len(dump.state.memory.past) == 2
+    again = dump.demands._replace(objectives=tuple(sim.objectives))
     with pytest.raises(ip.SolverError, match="drifting"):
-        blind.run(0.1)
-    with pytest.raises(ip.StateError, match="no body moves"):
-        sim.controller.solve(sim.state.with_(qvel=np.full_like(sim.state.qvel, 1e9)))
-    with pytest.raises(ip.StateError, match="expected"):
-        sim.controller.solve(sim.state.with_(qpos=sim.state.qpos[:-1]))
+        sim.controller.solve(dump.state, again)
+    sound = again._replace(objectives=(ip.Posture("bob"),))
+    fresh = IntegratedController(sim.scene, sim.dt)
+    mine = sim.demands._replace(objectives=sound.objectives, ceded_acceleration=dump.demands.ceded_acceleration)
+    assert_allclose(fresh.solve(dump.state, sound).qacc, sim.controller.solve(sim.state, mine).qacc, atol=1e-9)

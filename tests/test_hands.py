@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose
 import interplay as ip
 from interplay.catalogue import scenario
 from interplay.io.export import export
-from interplay.motion.pushes import CHARACTER, MOST_FORCE, MOST_IMPULSE, STIFFNESS, THING
+from interplay.motion.pushes import CHARACTER, MOST_FORCE, MOST_IMPULSE, STIFFNESS, THING, hand_push
 from interplay.motion.targets import read_targets, targets_text
 from interplay.runs.run import run
 
@@ -17,6 +17,12 @@ def floating(dt=0.005, **options):
     return ip.Simulation(ip.Scene(gravity=0.0).add(ip.Box(**options), "box", pos=(0, 0, 1)), dt)
 
 
+def shove(sim, body, local, impulse):
+    """Push as the user's hand does."""
+    force, seconds = hand_push(sim.scene.model, sim.scene.body(body), impulse, sim.dt)
+    sim.live.push(body, force, seconds, local=local, given_way=True)
+
+
 def momentum(sim):
     return sim.terms.momentum(0)[0][:3].copy()
 
@@ -24,7 +30,7 @@ def momentum(sim):
 @pytest.mark.parametrize("dt", [0.005, 0.03, 1 / 30, 0.15])
 def test_an_impulse_changes_the_momentum_by_itself(dt):
     sim, impulse = floating(dt, mass=20.0), np.array([3.0, -4.0, 5.0])
-    sim.impulse("box", (0.1, 0.05, 0.0), impulse)
+    shove(sim, "box", (0.1, 0.05, 0.0), impulse)
     sim.run(max(0.3, 2 * dt))
     assert_allclose(momentum(sim), impulse, atol=1e-9)
     assert np.abs(sim.state.qvel[3:]).max() > 1e-3  # off its centre, it turns
@@ -33,10 +39,11 @@ def test_an_impulse_changes_the_momentum_by_itself(dt):
 @pytest.mark.parametrize(("mass", "most"), [(200.0, MOST_IMPULSE), (2.0, 2.0 * THING.push)])
 def test_impulses_are_bounded(mass, most):
     sim = floating(mass=mass)
-    sim.impulse("box", (0, 0, 0), (0, 1e300, 0))
+    shove(sim, "box", (0, 0, 0), (0, 1e300, 0))
     sim.run(0.2)
     assert_allclose(momentum(sim), (0, most, 0), atol=1e-9)
-    assert_allclose(sim.live.inputs[0].value[3:], (0, most, 0))
+    force, seconds = sim.live.inputs[0].value[3:6], sim.live.inputs[0].value[6]
+    assert_allclose(force * seconds, (0, most, 0))
 
 
 def test_the_spring_pulls_by_its_law():
@@ -118,7 +125,7 @@ def test_nobody_falls_however_they_are_pulled_and_pushed(name):
         if k % 3:
             sim.live.pull(body, (0, 0, 0), before + 0.6 * way / np.linalg.norm(way))
         else:
-            sim.impulse(body, (0, 0, 0), 1e3 * way)
+            shove(sim, body, (0, 0, 0), 1e3 * way)
         sim.run(0.6)
         moved.append(np.linalg.norm(sim.terms.xpos[sim.scene.body(body)] - before))
         sim.live.let_go()
@@ -188,7 +195,7 @@ def test_adjusted_gains_hold_now_and_in_later_phases():
     assert sim.behaviour.objectives[0].weight == 7.0
     twin = scenario("stand")().simulation()
     twin.restore(before)
-    assert twin.machine.objectives[0].damping == 3.0
+    assert twin.behaviour.objectives[0].damping == 3.0
 
 
 def test_adjusting_in_one_phase_only():
@@ -206,8 +213,8 @@ def test_adjusting_in_one_phase_only():
     assert sim.live.adjustments.unused() == []
     assert sim.live.inputs[0].control == "adjust Com alice xyz | sway left"
     twin = scenario("stand")().simulation()
-    twin.apply(sim.live.inputs[0])
-    assert twin.adjustments == {("Com alice xyz", "sway left"): (7.0, None, None)}
+    twin.live.apply(sim.live.inputs[0])
+    assert twin.live.adjustments.gains == {("Com alice xyz", "sway left"): (7.0, None, None)}
     with pytest.raises(ip.InputError, match="sway left"):
         sim.live.adjust("Com alice xyz", weight=7.0, phase="sway lft")
 
@@ -231,7 +238,7 @@ def live(sim, steps):
             sim.live.pull("alice/chest", (0.01, 0.0, 0.1), chest + [0.002 * (k - 30), 0.15, 0.1])
         if k == 80:
             sim.live.let_go()
-            sim.impulse("alice/head", (0.0, 0.0, 0.1), (4.0, -3.0, 1 / 3))
+            shove(sim, "alice/head", (0.0, 0.0, 0.1), (4.0, -3.0, 1 / 3))
         if k == 90:
             sim.live.adjust("Posture alice", stiffness=1 / 7 * 100)
             sim.live.set("com", sim.live.controls["com"].value + [0.02, 0.01, -1 / 30])
@@ -241,20 +248,20 @@ def live(sim, steps):
 def test_live_input_replayed_is_the_same_motion(tmp_path):
     steps = 200
     first = scenario("stand")().simulation(1 / 60)
-    first.machine = ip.Machine([first.machine.phases["follow"]])
+    first.behaviour = ip.Machine([first.behaviour.phases["follow"]])
     live(first, steps)
-    assert len(first.inputs) == 36
+    assert len(first.live.inputs) == 36
     path = tmp_path / "hands.csv"
-    path.write_text(targets_text(first.inputs))
+    path.write_text(targets_text(first.live.inputs))
     second = scenario("stand")().simulation(1 / 60)
-    second.machine = ip.Machine([second.machine.phases["follow"]])
-    second.targets = read_targets(path, second)
-    assert [t.row() for t in second.targets] == [t.row() for t in first.inputs]
+    second.behaviour = ip.Machine([second.behaviour.phases["follow"]])
+    second.live.targets = read_targets(path, second)
+    assert [t.row() for t in second.live.targets] == [t.row() for t in first.live.inputs]
     for _ in range(steps):
         second.step()
     assert np.array_equal(second.state.qpos, first.state.qpos)
     assert np.array_equal(second.state.qvel, first.state.qvel)
-    assert targets_text(second.inputs) == targets_text(first.inputs)
+    assert targets_text(second.live.inputs) == targets_text(first.live.inputs)
 
 
 def test_a_checkpoint_holds_the_hand():
@@ -263,7 +270,7 @@ def test_a_checkpoint_holds_the_hand():
     for sim in sims:
         sim.run(0.2)
         sim.live.pull("alice/chest", (0, 0, 0), (0.1, 0.1, 1.3))
-        sim.impulse("alice/pelvis", (0, 0, 0), (2.0, 0, 0))
+        shove(sim, "alice/pelvis", (0, 0, 0), (2.0, 0, 0))
         sim.run(0.05)
     fresh = scenario("stand")().simulation()
     fresh.restore(parts.checkpoint())
@@ -274,7 +281,9 @@ def test_a_checkpoint_holds_the_hand():
 
 def test_recorded_hands_come_back_from_the_recording(tmp_path):
     rows = "0.1, pull alice/chest, 0, 0, 0, 0.1, 0.1, 1.3\n0.2, adjust Com alice xyz, 50,,\n0.2, adjust Com al, 1\n0.3, let go\n"
-    (tmp_path / "t.csv").write_text(rows + "0.35, push alice/head, 0, 0, 0, 1, 2, 3\n")
+    (tmp_path / "t.csv").write_text(
+        rows + "0.35, push alice/head, 0, 0, 0, 10, 20, 30, 0.1\n0.4, mass alice/left_hand, 0.8\n"
+    )
     report = run("stand", tmp_path / "a", seconds=0.8, targets=tmp_path / "t.csv")
     assert report["unused_adjustments"] == ["Com al"]
     export(tmp_path / "a", tmp_path / "again.csv")

@@ -14,8 +14,8 @@ from interplay.runs.compare import compare
 from interplay.runs.run import run
 
 
-def standing(controller, **options):
-    scene = ip.Scene().add(ip.Humanoid(), "alice")
+def standing(controller, strength=1.0, **options):
+    scene = ip.Scene().add(ip.Humanoid(strength=strength), "alice")
     sim = ip.Simulation(scene, controller=controller, **options)
     for side in ("left", "right"):
         sim.contacts.add(f"alice/{side}_sole", ip.GROUND)
@@ -50,13 +50,12 @@ def test_torques_are_applied_whatever_follows():
 
 def test_contacts_give_way_as_friction_demands():
     """Without motors worth the name a character sinks: soles press, never pull, within their cones."""
-    sim = ip.Simulation(ip.Scene().add(ip.Humanoid(), "alice"), controller="independent")
+    sim = ip.Simulation(ip.Scene().add(ip.Humanoid(strength=0.02), "alice"), controller="independent")
     for side in ("left", "right"):
         sim.contacts.add(f"alice/{side}_sole", ip.GROUND)
-    sim.controller.limits.torque[:] *= 0.02
     for _ in range(30):
         solution = sim.step()
-        for contact, wrench in zip(sim.contacts, solution.wrenches, strict=True):
+        for contact, wrench in zip(sim.contacts, solution.touching.wrenches, strict=True):
             assert (contact.cone() @ wrench).min() > -1e-6
     assert sim.com("alice")[1][2] < -0.05
 
@@ -92,8 +91,7 @@ def test_the_record_is_exact(tmp_path):
 
 
 def test_a_fall_ends_with_a_clear_error():
-    sim = standing("independent")
-    sim.controller.limits.torque[:] *= 0.02
+    sim = standing("independent", strength=0.02)
     with pytest.raises(ip.StateError, match="beyond its stop"):
         sim.run(3.0)
 
@@ -126,11 +124,11 @@ def test_a_block_holds_within_friction_and_opens_without_pulling():
     sim.live.push("box", (0, 0, 60.0), 0.1)
     for _ in range(20):
         solution = sim.step()
-        assert_allclose(solution.wrenches, 0.0, atol=1e-4)
+        assert_allclose(solution.touching.wrenches, 0.0, atol=1e-4)
     assert_allclose(solution.qacc[2], 60.0 / 5.0 - 9.81, rtol=1e-4)
     sim.run(0.6)  # it falls back, and stands again
     assert_allclose(sim.state.qpos[2], 0.05, atol=1e-4)
-    assert_allclose(sim.outcome.wrenches[0, 2], 5.0 * 9.81, rtol=1e-3)
+    assert_allclose(sim.outcome.touching.wrenches[0, 2], 5.0 * 9.81, rtol=1e-3)
 
 
 def test_compare_judges_both_by_the_same_references(tmp_path):

@@ -125,21 +125,25 @@ case("push-body", lambda: sim().live.push("bob/hed", (1, 0, 0), 1), "head")
 case("push-force", lambda: sim().live.push("bob/head", (NAN, 0, 0), 1), "force")
 case("push-time", lambda: sim().live.push("bob/head", (1, 0, 0), -1), "seconds")
 case(
-    "push-fixed", lambda: ip.Simulation(scene().add(ip.Wall(), "w", pos=(9, 0))).push("w", (1, 0, 0), 1), "cannot move"
+    "push-fixed",
+    lambda: ip.Simulation(scene().add(ip.Wall(), "w", pos=(9, 0))).live.push("w", (1, 0, 0), 1),
+    "cannot move",
 )
 case("pull-body", lambda: sim().live.pull("bob/hed", (0, 0, 0), (1, 0, 1)), "head")
 case("pull-fixed", lambda: sim().live.pull("ground", (0, 0, 0), (1, 0, 1)), "ground")
 case("pull-nan", lambda: sim().live.pull("bob/head", (0, 0, 0), (1, 0, NAN)), "goal")
 case("pull-local", lambda: sim().live.pull("bob/head", (0, 0), (1, 0, 1)), "local")
-case("impulse-nan", lambda: sim().impulse("bob/head", (0, 0, 0), (NAN, 0, 0)), "impulse")
-case("adjust-label", lambda: with_objective(lambda: ip.Com("bob")).adjust("Com bib xyz", weight=1), "Com bob xyz")
+case("push-nan-force", lambda: sim().live.push("bob/head", (NAN, 0, 0), 1), "push force")
+case("push-huge", lambda: sim().live.push("bob/head", (1e300, 0, 0), 1), "at most")
+case("push-both", lambda: sim().live.push("bob/head", (1, 0, 0), 1, at=(0, 0, 1), local=(0, 0, 0)), "got both")
+case("adjust-label", lambda: with_objective(lambda: ip.Com("bob")).live.adjust("Com bib xyz", weight=1), "Com bob xyz")
 for key in ("weight", "stiffness", "damping"):
     for bad in (NAN, -1.0, "x"):
-        case(f"adjust-{key}-{bad}", lambda k=key, b=bad: sim().adjust("Com bob xyz", **{k: b}), key)
+        case(f"adjust-{key}-{bad}", lambda k=key, b=bad: sim().live.adjust("Com bob xyz", **{k: b}), key)
 case("objective-name", lambda: ip.Com("bob", name=" "), "name")
 case("control-hand", lambda: ip.Control("pull bob", "scalar", [0.0]), "pull")
-case("mass-nan", lambda: sim().set_mass("box", NAN), "mass")
-case("mass-zero", lambda: sim().set_mass("box", 0.0), "mass")
+case("mass-nan", lambda: sim().live.set_mass("box", NAN), "mass")
+case("mass-zero", lambda: sim().live.set_mass("box", 0.0), "mass")
 case("run-nan", lambda: sim().run(NAN), "seconds")
 case("objective-type", lambda: setattr(sim(), "objectives", ["stand still"]), "objectives")
 
@@ -220,7 +224,7 @@ case(
 case("com-control", lambda: with_objective(lambda: ip.Com("bob", reference=ip.Control("c", "scalar", [0.0]))), "3")
 case("meet-turn", lambda: ip.Meet("bob/left_palm", "box/left", sim().terms, 0.0, 1.0, turn_weight=-1), "turn_weight")
 case("meet-surface", lambda: ip.Meet("bob/left_plam", "box/left", sim().terms, 0.0, 1.0), "left_palm")
-case("mass-world", lambda: sim().set_mass("world", 5.0), "fixed")
+case("mass-world", lambda: sim().live.set_mass("world", 5.0), "fixed")
 case("not-a-scene", lambda: ip.Simulation("scene"), "scene")
 case(
     "posture-range",
@@ -239,7 +243,7 @@ case("control-kind", lambda: ip.Control("c", "pont", [0, 0, 0]), "point")
 case("control-size", lambda: ip.Control("c", "point", [0, 0]), "3")
 case("control-nan", lambda: ip.Control("c", "scalar", [NAN]), "finite")
 case("control-set", lambda: ip.Control("c", "scalar", [0.0]).set([NAN], 0.0), "finite")
-case("control-name", lambda: sim().set_control("door", 1.0), "control")
+case("control-name", lambda: sim().live.set("door", 1.0), "control")
 
 # scenarios, options, exports
 case("scenario", lambda: scenario("dor"), "door")
@@ -294,7 +298,9 @@ TARGETS = [
     "1, pull bob/head, 0, 0, nan, 1, 1, 1",
     "1, pull ground, 0, 0, 0, 1, 1, 1",
     "1, pull",
-    "1, push bob/head, 0, 0, 0, 1, 1, inf",
+    "1, push bob/head, 0, 0, 0, 1, 1, inf, 0.1",
+    "1, push bob/head, 0, 0, 0, 1, 1, 1",
+    "1, mass box, 0.5, 2",
     "1, let go, 1",
     "1, adjust Com bob",
     "1, adjust Com bob,,,",
@@ -309,7 +315,7 @@ def test_bad_targets_name_file_and_line(line, tmp_path):
     path = tmp_path / "moves.csv"
     path.write_text(f"time,control,values\n0.5,door,0.2\n{line}\n")
     s = sim()
-    s.add_control(ip.Control("door", "scalar", [0.0]))
+    s.live.add_control(ip.Control("door", "scalar", [0.0]))
     with pytest.raises(ip.InputError, match=r"moves.csv, line 3"):
         read_targets(path, s)
 

@@ -65,7 +65,7 @@ def test_a_thousand_conflicting_problems(cases):
     for k in range(PROBLEMS):
         sim = cases[k % len(cases)]
         state = random_demand(sim, rng)
-        solution = sim.controller.solve(state)
+        solution = sim.controller.solve(state, sim.demands)
         m = sim.scene.model
         assert np.isfinite(solution.qacc).all()
         assert np.isfinite(solution.wrenches).all()
@@ -103,7 +103,7 @@ def test_conflicts_name_the_culprit():
     def moving(joint, speed):
         v = np.zeros(m.nv)
         v[m.jnt_dofadr[sim.scene.joint(joint)]] = speed
-        return sim.controller.explain(sim.state.with_(qvel=v))
+        return sim.controller.solve(sim.state.with_(qvel=v), sim.demands).conflicts
 
     elbow = moving("ann/left_elbow_flexion", 20.0)
     assert {c.kind for c in elbow} == {"limit"}
@@ -111,7 +111,7 @@ def test_conflicts_name_the_culprit():
     knee = moving("ann/left_knee_flexion", 3.0)
     assert "torque" in {c.kind for c in knee}
     assert any(c.name.startswith("ann/left_") and c.unit == "N·m" and c.amount > 1 for c in knee)
-    assert sim.controller.explain(sim.state) == ()
+    assert sim.explain() == ()
 
 
 @pytest.mark.parametrize("weight", [1e4, 1e6])
@@ -170,7 +170,7 @@ def test_redundant_but_consistent_rows_are_no_conflict():
     for _ in range(400):
         solution = sim.step()
         assert not solution.fallback
-    assert solution.wrenches[:, 2].sum() == pytest.approx(20 * 9.81, rel=1e-6)
+    assert solution.touching.wrenches[:, 2].sum() == pytest.approx(20 * 9.81, rel=1e-6)
     assert np.abs(sim.state.qvel).max() < 1e-9
 
 
@@ -183,7 +183,7 @@ def test_a_contact_that_cannot_hold_slips_and_says_so():
     state = sim.state.with_(
         qvel=np.array([0, 0, 0, 0, 0, 0, 0, 0, 3.0, 0, 0, 0])
     )  # b flies up at 3 m/s: no pull can stop it
-    solution = sim.controller.solve(state)
+    solution = sim.controller.solve(state, sim.demands)
     assert solution.fallback
     assert {c.kind for c in solution.conflicts} == {"slip"}
     assert any("b/bottom" in c.name for c in solution.conflicts)

@@ -62,15 +62,15 @@ def test_rows_are_those_of_her_view():
         states.append(sim.state)
         sim.step()
     m, d, dt = sim.scene.model, mixed(sim, states[-LATE]), sim.dt
-    controller = sim.controller
-    qp = controller.problem(sim.state)
-    assembly = controller._assembly
-    rows, _ = controller._pairs.update(sim.terms, dt, sim.state.memory.pairs, sim.contacts.items)
-    hers, ball = (controller.terms.tree_dofs(sim.scene.trees(name)[0]) for name in ("alice", "ball"))
-    seen = [n for n, k in enumerate(rows.pair) if "ball" in controller._pairs.pairs[k].name and rows.witness[n]]
+    programs = sim.controller.programs
+    qp = sim.controller.problem(sim.state, sim.demands)
+    assembly = programs.assembly
+    rows, _ = programs._pairs.update(sim.terms, dt, sim.state.memory.pairs, sim.contacts.items)
+    hers, ball = (sim.terms.tree_dofs(sim.scene.trees(name)[0]) for name in ("alice", "ball"))
+    seen = [n for n, k in enumerate(rows.pair) if "ball" in programs._pairs.pairs[k].name and rows.witness[n]]
     assert seen
     for n in seen:
-        pair = controller._pairs.pairs[rows.pair[n]]
+        pair = programs._pairs.pairs[rows.pair[n]]
         fromto, jac = np.zeros(6), np.zeros((2, 3, m.nv))
         distance = mujoco.mj_geomDistance(m, d, pair.geom1, pair.geom2, 5.0, fromto)
         assert_allclose(rows.distance[n], distance, atol=1e-9)
@@ -100,8 +100,8 @@ def test_a_shared_objective_is_split():
         states.append(sim.state)
         assert not sim.step().fallback
     state = sim.state
-    sim.controller.problem(state)
-    parts = [o for o in sim.controller._assembly.objectives if o.label == common.label]
+    sim.controller.problem(state, sim.demands)
+    parts = [o for o in sim.controller.programs.assembly.objectives if o.label == common.label]
     assert len(parts) == 2
     dofs = {name: sim.terms.tree_dofs(scene.trees(name)[0]) for name in ("alice", "bob")}
     coms = {name: sim.com(name)[0] for name in dofs}
@@ -129,7 +129,9 @@ def test_a_run_resumes_with_what_is_still_to_be_seen():
     assert len(second.state.memory.past) == 10
     assert len(second.state.memory.pairs.xi)
     for mine, theirs in zip(
-        second.controller.problem(second.state), first.controller.problem(first.state), strict=True
+        second.controller.problem(second.state, second.demands),
+        first.controller.problem(first.state, first.demands),
+        strict=True,
     ):
         if isinstance(mine, np.ndarray):
             assert_array_equal(mine, theirs)

@@ -77,7 +77,7 @@ def test_resuming_with_targets_and_masses(tmp_path):
     checkpoint = first.checkpoint()
     second = fresh()
     second.restore(checkpoint)
-    second.targets = [t for t in second.targets if t.time > second.time]
+    second.live.targets = [t for t in second.live.targets if t.time > second.time]
     for sim in (whole, second):
         sim.run(1.5)
     assert_allclose(second.state.qpos, whole.state.qpos, atol=1e-8)
@@ -198,7 +198,7 @@ def test_pushes_and_forces_survive_a_resume():
         return sim
 
     whole = fresh()
-    whole.push("box", (20.0, 0, 0), 0.5)
+    whole.live.push("box", (20.0, 0, 0), 0.5)
     whole.run(0.2)
     twin = fresh()
     twin.restore(whole.checkpoint())

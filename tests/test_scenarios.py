@@ -25,7 +25,7 @@ def test_it_finishes_without_relaxing_anything(name, finished):
     report = json.loads((finished(name) / "report.json").read_text())
     assert report["finished"]
     assert report["fallbacks"] == 0
-    phases = list(registry()[name]().simulation().machine.phases)
+    phases = list(registry()[name]().simulation().behaviour.phases)
     assert report["states_visited"] == phases
     c = report["certificate"]
     assert c["eom_residual"] < 1e-6

@@ -158,7 +158,7 @@ phases:
     )
     path = write(text)
     assert problems(path) == []
-    machine = scenario(path)().simulation().machine
+    machine = scenario(path)().simulation().behaviour
     assert machine is not None
     assert machine.phases["lean"].next == "go: begin"
     last = [p for p in machine.phases.values() if p.name.startswith("go: ")][-1]

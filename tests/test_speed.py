@@ -8,12 +8,14 @@ import pytest
 from numpy.testing import assert_allclose
 
 import interplay as ip
+from interplay.control.integrated import IntegratedController
 from interplay.qp import kkt
 from interplay.qp.problem import compress
 
 WALK = """
 import sys
 import interplay as ip
+from interplay.control.integrated import IntegratedController
 from numba.core.registry import CPUDispatcher
 
 def kernels():
@@ -38,7 +40,7 @@ while not sim.behaviour.done:
 sim.live.push("ann/chest", (120, 0, 0), 0.2)
 changes = 0
 for _ in range(100):
-    changes += sim.step().proof.iterations
+    changes += sim.step().plan.proof.iterations
 late = [key for key, count in kernels().items() if count != before.get(key, 0)]
 print("changes", changes > 0, "late", late)
 """
@@ -83,16 +85,13 @@ def sim():
 
 
 def structure(sim):
-    return sim.controller._assembly.structure
+    return sim.controller.programs.assembly.structure
 
 
 def check_against_a_fresh_one(sim):
     """The next step is that of a simulation which knows nothing of the patterns before."""
-    fresh = ip.Simulation(sim.scene)
-    fresh.restore(sim.checkpoint())
-    fresh.controller.demands = lambda: sim.controller.demands()._replace(contacts=fresh.contacts.items)
-    fresh.controller.scene = sim.scene  # the objectives are bound to it
-    assert_allclose(fresh.step().qacc, sim.step().qacc, atol=1e-8)
+    fresh = IntegratedController(sim.scene, sim.dt)
+    assert_allclose(fresh.solve(sim.state, sim.demands).qacc, sim.step().qacc, atol=1e-9)
 
 
 def test_what_objectives_want_is_no_structure(sim):
@@ -131,7 +130,7 @@ def _walk(foresee):
     scene = ip.Scene().add(ip.Humanoid(1.70, 65, "female"), "ann")
     sim = ip.Simulation(scene)
     if not foresee:
-        sim.controller.foresee = lambda contacts: None
+        sim.controller.programs.ahead = lambda demands: None
     for side in ("left", "right"):
         sim.contacts.add(f"ann/{side}_sole", ip.GROUND, friction=1.0)
     sim.objectives += [ip.Posture("ann", weight=0.2), ip.AngularMomentum("ann"), ip.Orientation("ann/chest", weight=5)]

@@ -231,7 +231,7 @@ def test_live_input_can_be_saved_and_replayed(tmp_path):
     assert (saved.client, saved.name) == (7, "stand-performance.csv")
     (tmp_path / "t.csv").write_bytes(saved.content)
     twin = scenario("stand")().simulation(0.01)
-    twin.targets = read_targets(tmp_path / "t.csv", twin)
+    twin.live.targets = read_targets(tmp_path / "t.csv", twin)
     while twin.time < house.sim.time - 1e-9:
         twin.step()
     assert np.array_equal(twin.state.qpos, house.sim.state.qpos)
@@ -414,13 +414,14 @@ def test_a_recording_is_played_as_it_was(recorded):
     assert opening.duration == record["time"][-1]
     house.performer.act.wait()
     live = scenario("door")().simulation(0.02)
-    live.targets = read_targets(recorded / "in.csv", live)
+    live.live.targets = read_targets(recorded / "in.csv", live)
     asked = {}
     live.observers.append(
         lambda state, solution, seconds: asked.update(
             {
                 state.time: {
-                    o.label: np.linalg.norm(o.error(live.controller.at(state), state.time)) for o in live.demands
+                    o.label: np.linalg.norm(o.error(live.controller.at(state), state.time))
+                    for o in live.demands.objectives
                 }
             }
         )

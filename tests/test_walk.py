@@ -7,6 +7,7 @@ from numpy.testing import assert_allclose
 import interplay as ip
 from interplay.catalogue import scenario
 from interplay.maths.rotations import rotation, turn_from
+from interplay.models.motors import torque_limits
 from interplay.motion.footsteps import Footprint, Swing, footsteps
 from interplay.motion.preview import GRID, Track, preview
 
@@ -23,14 +24,14 @@ def walker(scene=None, dt=0.005):
 def go(sim, walk):
     """Walk to the end; return drift of contacts [m], torque over limit, what gave way, seconds from first lift to last landing."""
     sim.behaviour = ip.Machine([*walk.phases(), ip.blocks.hold("rest", 0.5, balance=("ann",))])
-    limit = sim.controller.limits.torque
+    limit = torque_limits(sim.scene.model)
     powered, drift, load, given = np.isfinite(limit), 0.0, 0.0, 0
     begun, landed = np.inf, 0.0
     while not sim.behaviour.done:
         solution = sim.step()
         assert not sim.behaviour.failure
         given += solution.fallback
-        drift = max(drift, np.abs(solution.drift[:, :3]).max())
+        drift = max(drift, sim.contacts.drift().max(initial=0.0))
         load = max(load, (np.abs(solution.tau[powered]) / limit[powered]).max())
         phase, entered = sim.behaviour.phase.name, sim.behaviour.entries[-1].time
         begun = min(begun, entered) if "lift" in phase else begun
@@ -213,7 +214,7 @@ def test_carriers_step_together_or_in_turns(offset):
 def test_nothing_jumps_on_the_beam_in_the_last_step():
     """Torques change by less than a quarter of their limits between two steps of 5 ms (1.1 where the foot reaches out for its place)."""
     sim = scenario("funambulist")({"steps": 6}).simulation(seed=0)
-    limit = sim.controller.limits.torque
+    limit = torque_limits(sim.scene.model)
     powered, last, jump = np.isfinite(limit), None, 0.0
     while sim.behaviour.phase is None or not sim.behaviour.phase.interactive:
         tau = sim.step().tau

@@ -153,18 +153,21 @@ class ContactSet:
         self._broken.add(frozenset((contact.first.name, contact.second.name)))
         self._swap(contact, None)
 
-    def apart(self) -> list[str]:
-        """Return the contacts whose two sides are farther apart now than a contact may be made."""
-        terms, out = self._terms(), []
-        for c in self.items:
+    def drift(self) -> np.ndarray:
+        """Return how far [m] each contact has moved from where it was made: between the copies of its frame in the two bodies."""
+        terms, out = self._terms(), np.zeros(len(self.items))
+        for k, c in enumerate(self.items):
             one, two = (
                 terms.xpos[s.body] + terms.xmat[s.body].reshape(3, 3) @ p
                 for s, p in ((c.first, c.p1), (c.second, c.p2))
             )
-            gap = float(np.linalg.norm(one - two))
-            if gap > MAX_GAP:
-                out.append(f"{c.first.name} – {c.second.name} by {gap * 1e3:.0f} mm")
+            out[k] = np.linalg.norm(one - two)
         return out
+
+    def apart(self) -> list[str]:
+        """Return the contacts whose two sides are farther apart now than a contact may be made."""
+        moved = zip(self.items, self.drift().tolist(), strict=True)
+        return [f"{c.first.name} – {c.second.name} by {gap * 1e3:.0f} mm" for c, gap in moved if gap > MAX_GAP]
 
     def restore(self, data: list[dict[str, Any]]) -> None:
         """Put back the contacts of a checkpoint."""
