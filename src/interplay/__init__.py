@@ -5,7 +5,7 @@ from interplay.control.controller import Controller, Demands
 from interplay.control.dump import load_dump
 from interplay.control.plan import Plan
 from interplay.control.state import State
-from interplay.errors import ContactError, InputError, InterplayError, SceneError, SolverError, StateError
+from interplay.errors import ContactError, FallError, InputError, InterplayError, SceneError, SolverError, StateError
 from interplay.models.base import Model
 from interplay.models.environment import Beam, Platform, Stairs, Wall
 from interplay.models.humanoid import Humanoid
@@ -63,6 +63,7 @@ __all__ = [
     "Demands",
     "Door",
     "Entry",
+    "FallError",
     "Feature",
     "Frame",
     "Gait",

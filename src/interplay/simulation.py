@@ -45,6 +45,9 @@ CONTROLLERS: dict[str, Callable[[Scene, float, str], Controller]] = {
 }
 """One program over all, or one program per character, in sequence."""
 
+ON_FALL = {"stop": "stop", "continue": "continue"}
+"""What a run does when someone falls."""
+
 Observer = Callable[[State, Outcome, float], None]
 """Called after each step with the state it began in, its outcome and the step's wall-clock seconds."""
 
@@ -89,7 +92,7 @@ class Simulation:
         self._late = NOBODY
         self._objectives: list[Objective] = []
         self.falls = Falls(scene, self.dt)
-        self.on_fall: str = pick("on_fall", on_fall, {"stop": "stop", "continue": "continue"})
+        self.on_fall: str = pick("on_fall", on_fall, ON_FALL)
         self.behaviour: Behaviour | None = None
         """What is wanted now: a machine of phases, for example."""
         self.live = LiveInput(self)

@@ -13,13 +13,17 @@ from interplay.io.replay import Replay, Step
 
 
 def certify(recording: Recording) -> dict[str, float]:
-    """Return the worst residuals and violations of a run."""
+    """Return the worst residuals and violations of a run, and on how many steps something acted that no plan counted on.
+
+    That is the ground under who has fallen, a joint's stop: its force is in the record, and in none of the residuals.
+    """
     replay = Replay(recording)
     m = replay.model
     limits = JointLimits.of(m)
     limited = ~np.isnan(limits.torque) & np.isfinite(limits.torque)
     keys = ("contact_drift_mm", "penetration_mm", "momentum_residual", "eom_residual", "third_law_residual")
     worst: dict[str, float] = dict.fromkeys((*keys, "friction_violation", "torque_ratio", "limit_violation"), 0.0)
+    worst["stopped_steps"] = 0.0
     worst["penetration_mm"] = 1e3 * max(0.0, -float(recording["closest"].min(initial=0.0)))
     free = [
         t for t in range(m.ntree) if m.jnt_type[m.body_jntadr[m.tree_bodyadr[t]]] == int(mujoco.mjtJoint.mjJNT_FREE)
@@ -42,6 +46,7 @@ def certify(recording: Recording) -> dict[str, float]:
             "limit_violation": float(np.maximum(limits.low - q, q - limits.high).max(initial=0.0)),
             "friction_violation": _friction(step),
         }
+        worst["stopped_steps"] += step.stopped
         worst |= {key: max(worst[key], value) for key, value in now.items()}
     return worst
 

@@ -111,6 +111,9 @@ class Recorder:
         applied = np.array([s.applied for s in states])
         if applied.any():
             arrays["applied"] = applied
+        stopped = np.array([o.stopped for o in outcomes])
+        if stopped.any():
+            arrays["stopped"] = stopped
         if self._sim.live.masses.changes:
             arrays["body_mass"], arrays["body_inertia"] = np.array(self._mass), np.array(self._inertia)
         names = list(dict.fromkeys(self._phases))
@@ -285,6 +288,8 @@ class Recording:
         arrays["contact_set"] = self._set_index[k][arrays["contact_set"]]
         if "applied" not in arrays:
             arrays["applied"] = np.zeros((count, m.nv))
+        if "stopped" not in arrays:
+            arrays["stopped"] = np.zeros((count, m.nv))
         if "body_mass" not in arrays and self.changing:
             arrays["body_mass"] = np.repeat(m.body_mass[None], count, 0)
             arrays["body_inertia"] = np.repeat(m.body_inertia[None], count, 0)

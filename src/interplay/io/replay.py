@@ -24,6 +24,9 @@ class Step(NamedTuple):
     qacc: np.ndarray
     tau: np.ndarray
     applied: np.ndarray
+    """Generalized force (nv,) of pushes, and of what no plan counted on …"""
+    stopped: bool
+    """… if there was such: stops of joints, the ground and obstacles where no contact was declared."""
     qfrc_contact: np.ndarray
     contacts: Sequence[Contact]
     columns: list[int]
@@ -69,7 +72,8 @@ class Replay:
             self._set_masses(chunk["body_mass"][t], chunk["body_inertia"][t])
         terms.update(chunk["qpos"][t], chunk["qvel"][t])
         contacts, now, where, jacobian = self._sets[k]
-        applied = chunk["applied"][t]
+        stopped = chunk["stopped"][t]
+        applied = chunk["applied"][t] + stopped
         now.update(terms, float(chunk["time"][t]), run.header["dt"], jacobian)
         given = chunk["wrench"][t, where]
         unknowns = np.concatenate([np.zeros(0), *(w[:d] for w, d in zip(given, now.dim, strict=True))])
@@ -79,7 +83,7 @@ class Replay:
         tau[self._unpowered] = 0.0
         moved = zip(contacts, now.drift, now.rotation, strict=True)
         drift = np.array([corner_drift(c, np.concatenate([R.T @ e[:3], R.T @ e[3:]])) for c, e, R in moved])
-        return Step(index, terms, qacc, tau, applied, contact, contacts, where, wrenches, at_sites, drift)
+        return Step(index, terms, qacc, tau, applied, bool(stopped.any()), contact, contacts, where, wrenches, at_sites, drift)
 
     def _laid_out(self, contacts: list[Contact]) -> tuple[list[Contact], ContactRows, list[int], np.ndarray]:
         """Return contacts with their rows, their places among all contacts of the run, and room for their Jacobians."""

@@ -7,10 +7,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from interplay.catalogue import scenario
-from interplay.errors import InputError, InterplayError, number
+from interplay.errors import InputError, InterplayError, number, pick
 from interplay.io.recording import Recorder, Recording
 from interplay.io.report import make_report, write_report
 from interplay.models.loader import Character
@@ -18,13 +16,10 @@ from interplay.motion.targets import read_targets
 from interplay.qp import solvers
 from interplay.rehearsal import keep_what_is_loaded
 from interplay.scenario import Scenario
-from interplay.simulation import Simulation
+from interplay.simulation import ON_FALL, Simulation
 
 Progress = Callable[[float, float | None, str], None]
 """Called with (simulated seconds, expected seconds or None, phase) now and then."""
-
-FALLING = 2.0
-"""How fast the centre of mass of a character moves [m/s] when it falls; nobody runs."""
 
 
 def run(
@@ -41,6 +36,7 @@ def run(
     world: str | None = None,
     controller: str = "integrated",
     resume: bool = False,
+    on_fall: str = "stop",
     progress: Progress | None = None,
 ) -> dict[str, Any]:
     """Run a scenario, write ``recording``, ``scene.xml`` and ``report.json`` into a folder, and return the report.
@@ -55,6 +51,7 @@ def run(
         character: sidecar of a body that plays instead of the scenario's own.
         targets: CSV file with timed values of live controls.
         resume: continue the recording in ``out`` (made with the same scenario and parameters).
+        on_fall: whether the run stops when someone falls (the report then says so under ``failure``), or goes on (continue).
         progress: called about ten times a second.
     """
     out = Path(out)
@@ -78,6 +75,7 @@ def run(
         character = header["character"]
     chosen = scenario(name)(parameters, Character(character) if character is not None else None)
     sim = chosen.simulation(dt, solver, seed, world, controller)
+    sim.on_fall = pick("on_fall", on_fall, ON_FALL)
     if targets is not None:
         sim.live.targets = sorted([*sim.live.targets, *read_targets(targets, sim)], key=lambda t: t.time)
     last_target = sim.live.targets[-1].time if sim.live.targets else 0.0
@@ -113,7 +111,10 @@ def run(
     failure = _loop(sim, chosen, seconds, last_target, progress)
     recorder.close()
     done = failure is None and finished(sim, chosen, last_target)
-    report = make_report(Recording(out), done, failure) | {"unused_adjustments": sim.live.adjustments.unused()}
+    report = make_report(Recording(out), done, failure) | {
+        "falls": dict(sim.fallen),
+        "unused_adjustments": sim.live.adjustments.unused(),
+    }
     write_report(report, out / "report.json")
     chosen.figures(out)
     return report
@@ -141,18 +142,6 @@ def finished(sim: Simulation, chosen: Scenario, last_target: float = 0.0) -> boo
     return since is not None and sim.time - max(since, last_target) >= chosen.hold_interactive - 1e-9
 
 
-def _fallen(sim: Simulation) -> str:
-    """Return who is falling, in words; nothing where nobody is."""
-    for name in sim.scene.names:
-        if sim.scene.kind(name) == "character" and (speed := float(np.linalg.norm(sim.com(name)[1]))) > FALLING:
-            where = f"phase {sim.behaviour.label!r}: " if sim.behaviour is not None else ""
-            return (
-                f"{where}{name} falls (centre of mass at {speed:.1f} m/s after {sim.time:.1f} s); is there a 'com' and a "
-                f"'balance' objective for {name}, and all that is asked within reach?"
-            )
-    return ""
-
-
 def _loop(
     sim: Simulation, chosen: Scenario, seconds: float | None, last_target: float, progress: Progress | None
 ) -> str | None:
@@ -168,13 +157,9 @@ def _loop(
             elif sim.time >= chosen.timeout + last_target:
                 return f"not finished after {chosen.timeout + last_target:g} s"
             sim.step()
-            if sim.behaviour is not None and sim.behaviour.failure:
-                return sim.behaviour.failure
-            if sim.steps % every:
-                continue
-            if seconds is None and (fallen := _fallen(sim)):
-                return fallen
-            if progress:
+            if failure := sim.failure:
+                return failure
+            if progress and not sim.steps % every:
                 progress(sim.time, seconds, sim.behaviour.label if sim.behaviour else "")
     except InterplayError as error:
         return str(error)

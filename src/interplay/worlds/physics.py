@@ -71,7 +71,9 @@ class Physics:
             stopped = terms.mass_times(qacc) - known
         touching = Touching(plan.contacts, wrenches)
         after = State(time, qpos, qvel, np.zeros_like(qvel), plan.memory._replace(felt=touching))
-        conflicts = (*plan.conflicts, *_slipped(rows, slip), *self._stopped(stopped))
+        conflicts = (*plan.conflicts, *_slipped(rows, slip))
+        if not conflicts:
+            conflicts = self._stopped(stopped)
         if not settled:
             conflicts = (*conflicts, Conflict("solver", "contact forces", 0.0, ""))
         return Outcome(after, qacc, tau, touching, contact, stopped, tuple(resting), conflicts, plan)
@@ -94,18 +96,19 @@ class Physics:
         rows.update(terms, state.time, h, self._jacobian)
         row, dof, place = rows.entries()
         J[row, dof] = self._jacobian.reshape(-1)[place]
-        joined = [
-            (c.first.body, c.second.body) for c, e in zip(rows.contacts, rows.drift, strict=True) if not lost(c, e)
-        ]
+        together = zip(rows.contacts, lost(rows), strict=True)
+        joined = [(c.first.body, c.second.body) for c, gone in together if not gone]
         points = self._obstacles.points(terms.qpos, 1.5 * h * self._fastest(), plan.memory.pairs.geoms, joined)
-        before, speed, force = self._energy(), terms.qvel.copy(), tau + state.applied
+        before, force = self._energy(), tau + state.applied
         found = respond(terms, rows, J, force + terms.qfrc_passive - terms.qfrc_bias, points, self._limits, h)
         qpos, qvel = terms.qpos.copy(), found.qvel
         mujoco.mj_integratePos(m, qpos, qvel, h)
         mujoco.mj_normalizeQuat(m, qpos)
         terms.update(qpos, qvel)
         moving = 0.5 * float(qvel @ terms.mass_times(qvel))
-        work = 0.5 * h * float(force @ (speed + qvel)) + found.returned
+        # A force that is constant along the way h v⁺ does the work h v⁺·f: semi-implicit integration then loses ½ Δvᵀ M Δv, and
+        # gains only by what velocities do to the mass matrix within the part.
+        work = h * float(force @ qvel) + found.returned
         surplus = self._energy() - before - work
         if surplus > _ROUNDING * moving:
             terms.update(qpos, qvel * math.sqrt(max(1.0 - surplus / moving, 0.0)))
@@ -125,13 +128,12 @@ class Physics:
         mujoco.mj_energyPos(self._model, terms.data)
         return float(terms.data.energy[0]) + 0.5 * float(terms.qvel @ terms.mass_times(terms.qvel))
 
-    def _stopped(self, force: np.ndarray) -> list[Conflict]:
+    def _stopped(self, force: np.ndarray) -> tuple[Conflict, ...]:
         """Return what else than motors and contacts acted, named by the joint where it is largest."""
         m, worst = self._model, int(np.abs(force).argmax())
         if not force[worst]:
-            return []
-        joint = m.joint(int(m.dof_jntid[worst])).name
-        return [Conflict("stop", joint, float(abs(force[worst])), "N or N·m")]
+            return ()
+        return (Conflict("stop", m.joint(int(m.dof_jntid[worst])).name, float(abs(force[worst])), "N, N·m"),)
 
 
 def _slipped(rows: ContactRows, slip: np.ndarray) -> list[Conflict]:

@@ -24,7 +24,7 @@ HELD = 1e-4
 """Up to here [m, rad] a contact is where it was made, and rounding is corrected; beyond it has slid, and stays where it is."""
 
 LOST, TIPPED = 0.05, 0.35
-"""A contact that has slid or opened so far [m] is lost, and one of surfaces that has tipped so far [rad]."""
+"""A grasp that has slid so far [m] is lost; another contact when it has slid by its own length, opened or tipped so far [m, rad]."""
 
 OUT = 0.1
 """Fastest return [m/s, rad/s] of what lies inside another, or beyond its stop."""
@@ -88,10 +88,16 @@ def _carried(points: Points, x: np.ndarray) -> tuple[int, ...]:
     return tuple(np.unique(pressed).tolist())
 
 
-def lost(contact: Contact, drift: np.ndarray) -> bool:
-    """Return whether a contact has come off; ``drift`` (6) is what separates its two sides, world axes."""
-    slid, tipped = float(np.linalg.norm(drift[:3])), float(np.linalg.norm(drift[3:]))
-    return slid > LOST or (contact.kind != "grasp" and tipped > TIPPED)
+def lost(rows: ContactRows) -> list[bool]:
+    """Return for each contact whether it has come off: slid away, opened or tipped."""
+    out = []
+    for contact, drift, opening in zip(rows.contacts, rows.drift, rows.opening(), strict=True):
+        slid, tipped = float(np.linalg.norm(drift[:3])), float(np.linalg.norm(drift[3:]))
+        if contact.kind == "grasp":
+            out.append(slid > LOST)
+        else:
+            out.append(slid > 2.0 * max(LOST / 2.0, *contact.half) or opening > LOST or tipped > TIPPED)
+    return out
 
 
 def _corners(contact: Contact) -> np.ndarray:
@@ -148,7 +154,7 @@ def _laws(
     normal, friction, wanted = np.full(total, FREE), np.zeros(total), np.zeros(total)
     wanted[:declared] = hold
     at = 0
-    for contact, size, drift in zip(rows.contacts, sizes, rows.drift, strict=True):
+    for contact, size, gone in zip(rows.contacts, sizes, lost(rows), strict=True):
         part = slice(at, at + size)
         if contact.kind == "grasp":
             high[part] = h * np.repeat([contact.grip_force, contact.grip_torque], 3)
@@ -157,7 +163,7 @@ def _laws(
             _friction(normal, friction, at, size // 3, contact.friction)
             normals = slice(at + 2, at + size, 3)
             wanted[normals] = np.minimum(wanted[normals], OUT)
-        if lost(contact, drift):
+        if gone:
             low[part] = high[part] = 0.0
         at += size
     for k in range(met):
