@@ -165,6 +165,11 @@ class Programs:
         if present is None or changed or grown:
             for objective in demands.objectives:
                 objective.attach(self.scene)
+                if self.dt >= objective.longest_dt:
+                    raise InputError(
+                        f"dt: {self.dt:g} s is too long for {objective.label!r} (stiffness {objective.stiffness:g} 1/s²): it would "
+                        f"swing up instead of settling; expected less than {objective.longest_dt:.3g} s, or less stiffness"
+                    )
             slots = np.array([self._slots.get(trees, 0) for trees in self._pairs.groups], np.int64)
             objectives = self._perception.objectives(self.terms, demands.objectives)
             present = Assembly(
