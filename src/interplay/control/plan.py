@@ -79,7 +79,7 @@ class Plan:
     """Smallest distance [m] of the pairs that avoid each other, at the state it was made in; infinite if none is near."""
 
     sunk: float
-    """How deep [m] a body that no contact puts on the ground is below it, then; 0: none is."""
+    """How deep [m] a body that no contact puts on the ground is below it, if it goes on as it moves; 0: none is."""
 
     @property
     def opened(self) -> bool:

@@ -154,7 +154,7 @@ class Programs:
             Proof(found.status, found.iterations, found.primal_residual, found.dual_residual, found.gap),
             Timing(self.model_seconds, program.assemble_seconds, solve_seconds),
             program.closest,
-            self._ground.depth(terms, assembly.contacts),
+            self._ground.depth(terms, assembly.contacts, self.dt),
         )
 
     def _assembly_for(self, demands: Demands, rows: PairRows) -> Assembly:

@@ -101,7 +101,7 @@ class Falls:
         heights = terms.subtree_com
         for who in self.characters:
             height = heights[who.root, 2]
-            if who.held:
+            if who.held or who.height == np.inf:
                 who.height = height
             elif height < who.height - SUNK and who.name not in self.fallen:
                 self._fall(sim, who, f"nothing carries it, and it has sunk by {who.height - height:.1f} m")

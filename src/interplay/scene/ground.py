@@ -36,8 +36,8 @@ class Ground:
         self._stands = np.zeros(m.nbody, bool)
         self._contacts: object = None
 
-    def depth(self, terms: Kinematics, contacts: tuple) -> float:
-        """Return how deep [m] the lowest body is below the ground, of those that no contact puts on it; 0: none is."""
+    def depth(self, terms: Kinematics, contacts: tuple, dt: float) -> float:
+        """Return how deep [m] the lowest body will be below the ground in dt [s], of those that no contact puts on it; 0: none."""
         if contacts is not self._contacts:
             self._contacts = contacts
             self._stands[:] = False
@@ -51,11 +51,15 @@ class Ground:
             self._stands,
             terms.geom_xpos,
             terms.geom_xmat,
+            terms.cvel,
+            terms.subtree_com,
+            terms.root,
+            dt,
         )
 
 
 @numba.njit(cache=True)
-def _depth(geoms, body, kind, centre, size, stands, xpos, xmat):
+def _depth(geoms, body, kind, centre, size, stands, xpos, xmat, cvel, com, root, dt):
     deepest = 0.0
     for k in range(geoms.shape[0]):
         if stands[body[k]]:
@@ -63,6 +67,9 @@ def _depth(geoms, body, kind, centre, size, stands, xpos, xmat):
         g = geoms[k]
         a, b, c = xmat[g, 6], xmat[g, 7], xmat[g, 8]
         z = xpos[g, 2] + a * centre[k, 0] + b * centre[k, 1] + c * centre[k, 2]
+        turn, origin = cvel[body[k]], com[root[body[k]]]
+        rate = turn[5] + turn[0] * (xpos[g, 1] - origin[1]) - turn[1] * (xpos[g, 0] - origin[0])
+        z += min(rate, 0.0) * dt
         if kind[k] == _BOX:
             z -= abs(a) * size[k, 0] + abs(b) * size[k, 1] + abs(c) * size[k, 2]
         elif kind[k] == _BALL:
