@@ -83,7 +83,9 @@ class Replay:
         tau[self._unpowered] = 0.0
         moved = zip(contacts, now.drift, now.rotation, strict=True)
         drift = np.array([corner_drift(c, np.concatenate([R.T @ e[:3], R.T @ e[3:]])) for c, e, R in moved])
-        return Step(index, terms, qacc, tau, applied, bool(stopped.any()), contact, contacts, where, wrenches, at_sites, drift)
+        return Step(
+            index, terms, qacc, tau, applied, bool(stopped.any()), contact, contacts, where, wrenches, at_sites, drift
+        )
 
     def _laid_out(self, contacts: list[Contact]) -> tuple[list[Contact], ContactRows, list[int], np.ndarray]:
         """Return contacts with their rows, their places among all contacts of the run, and room for their Jacobians."""

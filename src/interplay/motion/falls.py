@@ -186,9 +186,7 @@ class Falls:
 
     def _fall(self, sim: Simulation, who: Watched, what: str) -> None:
         where = f" in phase {sim.behaviour.label!r}" if sim.behaviour is not None and sim.behaviour.label else ""
-        self.fallen[who.name] = (
-            f"{who.name} falls at {sim.time:.2f} s{where}: {what}; {_HINT.format(who.name)}"
-        )
+        self.fallen[who.name] = f"{who.name} falls at {sim.time:.2f} s{where}: {what}; {_HINT.format(who.name)}"
 
     # -- who has fallen ------------------------------------------------------------------------------------------------
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import mujoco
 import numba
 import numpy as np
@@ -36,7 +39,7 @@ class Ground:
         self._stands = np.zeros(m.nbody, bool)
         self._contacts: object = None
 
-    def depth(self, terms: Kinematics, contacts: tuple, dt: float) -> float:
+    def depth(self, terms: Kinematics, contacts: Sequence[Any], dt: float) -> float:
         """Return how deep [m] the lowest body will be below the ground in dt [s], of those that no contact puts on it; 0: none."""
         if contacts is not self._contacts:
             self._contacts = contacts

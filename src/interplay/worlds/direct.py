@@ -16,6 +16,7 @@ from interplay.scene.scene import Scene
 from interplay.worlds.physics import Physics
 from interplay.worlds.world import Outcome, integrate
 
+
 class DirectWorld:
     """The program itself is the physics (vaillant2017): the plan is what happens."""
 

@@ -48,9 +48,7 @@ class Obstacles:
         self._movable = solid & ~fixed
         self._body = m.geom_bodyid.astype(np.int64)
 
-    def points(
-        self, qpos: np.ndarray, reach: float, pairs: np.ndarray, joined: Iterable[tuple[int, int]]
-    ) -> Points:
+    def points(self, qpos: np.ndarray, reach: float, pairs: np.ndarray, joined: Iterable[tuple[int, int]]) -> Points:
         """Return where shapes meet, or come nearer than ``reach`` [m] and a little; pairs of shapes (n, 2), bodies that are joined."""
         own, d = self._model, self._data
         own.geom_margin[self._movable] = _NEAR + reach
@@ -65,7 +63,9 @@ class Obstacles:
             meet |= (np.sort(geoms, axis=1)[:, None] == np.sort(pairs, axis=1)).all(axis=2).any(axis=1)
         bodies = self._body[geoms]
         for one, other in joined:
-            meet &= ~(((bodies[:, 0] == one) & (bodies[:, 1] == other)) | ((bodies[:, 0] == other) & (bodies[:, 1] == one)))
+            meet &= ~(
+                ((bodies[:, 0] == one) & (bodies[:, 1] == other)) | ((bodies[:, 0] == other) & (bodies[:, 1] == one))
+            )
         # MuJoCo's normal points from the first shape to the second; ours presses the first: the two are swapped.
         axes = np.asarray(found.frame).reshape(-1, 3, 3)[meet]
         turned = np.stack([axes[:, 1], axes[:, 2], axes[:, 0]], axis=2)

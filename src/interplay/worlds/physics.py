@@ -12,7 +12,7 @@ import math
 import mujoco
 import numpy as np
 
-from interplay.constraints.contact import Contact, ContactRows
+from interplay.constraints.contact import ContactRows
 from interplay.constraints.limits import JointLimits
 from interplay.control.plan import ACCELERATION_QUANTUM, FORCE_QUANTUM, Conflict, Plan, rounded
 from interplay.control.state import State, Touching
@@ -20,7 +20,7 @@ from interplay.scene.kinematics import Kinematics
 from interplay.scene.scene import Scene
 from interplay.worlds.obstacles import Obstacles
 from interplay.worlds.response import Response, lost, respond
-from interplay.worlds.world import Outcome, integrate
+from interplay.worlds.world import Outcome
 
 SLIPPING = 1e-2
 """Acceleration [m/s², rad/s²] from which a contact counts as one that gave way."""
