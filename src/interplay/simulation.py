@@ -243,7 +243,7 @@ class Simulation:
             raise type(error)(str(error), write_dump(self.scene, state, demands, before)) from error
         self.steps += 1
         self.outcome, self._state = outcome, outcome.state
-        self.falls.update(self, state, outcome)
+        self.falls.update(self, outcome, forces is not None)
         seconds = clock.perf_counter() - begin
         for observer in self.observers:
             observer(state, outcome, seconds)

@@ -219,8 +219,11 @@ class ContactRows:
                 self.drift,
             )
 
-    def opening(self) -> np.ndarray:
-        """Return how far the two sides of each contact have opened (n,) [m], at the corner where they have most; a grasp does not."""
+    def opening(self) -> tuple[np.ndarray, float]:
+        """Return how far the two sides of each contact have opened (n,) [m], at the corner where they have most, and the widest.
+
+        A grasp does not open.
+        """
         return _opening(self.dim, self._half, self.rotation, self.drift)
 
     def forces(
@@ -396,7 +399,7 @@ def _forces(x, dim, start, J, cols, sign, position, rotation, site_xpos, sites, 
 
 @numba.njit(cache=True)
 def _opening(dim, half, rotation, drift):
-    out = np.zeros(dim.shape[0])
+    out, widest = np.zeros(dim.shape[0]), 0.0
     for k in range(dim.shape[0]):
         if half[k, 0] < 0.0:
             continue
@@ -405,4 +408,5 @@ def _opening(dim, half, rotation, drift):
         if dim[k] == 6:
             for i in range(2):
                 out[k] += abs(R[0, i] * e[3] + R[1, i] * e[4] + R[2, i] * e[5]) * half[k, 1 - i]
-    return out
+        widest = max(widest, out[k])
+    return out, widest

@@ -69,7 +69,9 @@ class Plan:
     drift: np.ndarray
     """How far the two sides of each contact are from where it was made (n, 6) [m, rad], world axes …"""
     opening: np.ndarray
-    """… and how far they have opened (n,) [m]."""
+    """… how far they have opened (n,) [m] …"""
+    widest: float
+    """… and how far the one has that is open widest."""
     conflicts: tuple[Conflict, ...]
     memory: Memory
     """What dampers and perception keep for the next step."""
@@ -84,13 +86,14 @@ class Plan:
     @property
     def opened(self) -> bool:
         """Whether it counts on a contact that has opened: no force acts across a gap."""
-        return bool(len(self.opening)) and float(self.opening.max()) > OPENED
+        return self.widest > OPENED
 
     @property
     def possible(self) -> bool:
         """Whether it may happen as it is: nothing gave way but wishes, what it counts on is there, and nobody is in the ground."""
-        gave = [c for c in self.conflicts if c.kind not in WISHES]
-        return not gave and not self.opened and self.sunk < SUNK
+        if self.widest > OPENED or self.sunk > SUNK:
+            return False
+        return not self.conflicts or all(c.kind in WISHES for c in self.conflicts)
 
     @property
     def fallback(self) -> bool:

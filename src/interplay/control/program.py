@@ -148,7 +148,7 @@ class Programs:
             wrenches,
             contact,
             rows.drift.copy(),
-            rows.opening(),
+            *rows.opening(),
             conflicts,
             program.memory,
             Proof(found.status, found.iterations, found.primal_residual, found.dual_residual, found.gap),

@@ -15,7 +15,6 @@ import numpy as np
 
 from interplay.constraints.contact import Contact
 from interplay.control.plan import Conflict, Plan
-from interplay.control.state import State
 from interplay.errors import InterplayError
 from interplay.models.motors import torque_limits
 from interplay.scene.kinematics import Kinematics
@@ -88,13 +87,13 @@ class Falls:
 
     # -- who falls -----------------------------------------------------------------------------------------------------
 
-    def update(self, sim: Simulation, before: State, outcome: Outcome) -> None:
-        """Look at what came of a step that began in the state ``before``."""
+    def update(self, sim: Simulation, outcome: Outcome, pushed: bool) -> None:
+        """Look at what came of a step, and whether someone was pushed in it."""
         plan, terms = outcome.plan, sim.terms
         if plan.contacts is not self._contacts:
             self._take_up(plan.contacts, terms)
         fine = not outcome.conflicts and not outcome.resting and not plan.opened
-        if not fine or before.applied.any():
+        if pushed or not fine:
             self._shaken = sim.time
         if not (fine and self._well):
             self._judge(sim, outcome)

@@ -91,7 +91,7 @@ def _carried(points: Points, x: np.ndarray) -> tuple[int, ...]:
 def lost(rows: ContactRows) -> list[bool]:
     """Return for each contact whether it has come off: slid away, opened or tipped."""
     out = []
-    for contact, drift, opening in zip(rows.contacts, rows.drift, rows.opening(), strict=True):
+    for contact, drift, opening in zip(rows.contacts, rows.drift, rows.opening()[0], strict=True):
         slid, tipped = float(np.linalg.norm(drift[:3])), float(np.linalg.norm(drift[3:]))
         if contact.kind == "grasp":
             out.append(slid > LOST)
