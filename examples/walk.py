@@ -3,9 +3,6 @@
 from pathlib import Path
 
 import interplay as ip
-from interplay.io.export import export
-from interplay.io.recording import Recorder
-from interplay.scenario import Camera
 
 scene = ip.Scene().add(ip.Humanoid(1.70, 65, "female"), "ann")
 sim = ip.Simulation(scene)
@@ -17,10 +14,10 @@ sim.behaviour = ip.Machine([*ip.Walk("walk", "ann", 8, gait).phases(), ip.blocks
 
 out = Path("out/walk")
 scene.save(out / "scene.xml")
-recorder = Recorder(out / "recording", sim, {"scenario": "walk", "dt": sim.dt, "parameters": {}})
+recorder = ip.Recorder(out / "recording", sim, {"scenario": "walk"})
 sim.observers.append(recorder)
 while not sim.behaviour.done:
     sim.step()
 recorder.close()
-camera = Camera(lookat=(0, 0, 0.85), distance=2.8, azimuth=120, follow="ann/pelvis")
-print("written:", export(out, out / "strip.png", camera=camera, columns=6))
+camera = ip.Camera(lookat=(0, 0, 0.85), distance=2.8, azimuth=120, follow="ann/pelvis")
+print("written:", ip.export(out, out / "strip.png", camera=camera, columns=6))

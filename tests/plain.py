@@ -137,25 +137,21 @@ class Run:
         return out
 
     def drift(self):
-        """Largest displacement [m] of a contact's two sides against each other since the contact was made (corners of the first site)."""
+        """Largest displacement [m] of a contact's two sides against each other since it was made (corners of the first site), at every step."""
         m, d, a = self.m, self.d, self.a
-        made, worst = {}, 0.0
+        first = np.array([pair[0] for pair in self.sites], int)
+        bodies = np.array([self.bodies(c)[1] for c in range(len(first))], int)
+        signs = np.array([[1, 1, 0], [1, -1, 0], [-1, 1, 0], [-1, -1, 0]])
+        corners = signs * np.concatenate([m.site_size[first, :2], np.zeros((len(first), 1))], axis=1)[:, None]
+        made, known, worst = np.zeros((len(first), 4, 3)), np.zeros(len(first), bool), 0.0
         for t in range(self.T):
             active = a["contact_active"][t]
-            for c in range(len(active)):
-                if not active[c]:
-                    made.pop(c, None)
-            if t % 5 and set(np.flatnonzero(active)) <= set(made):
-                continue
             d.qpos[:] = a["qpos"][t]
             mujoco.mj_kinematics(m, d)
-            for c in np.flatnonzero(active):
-                first, _ = self.sites[c]
-                p, R = d.site_xpos[first].copy(), d.site_xmat[first].reshape(3, 3).copy()
-                half = m.site_size[first, :2]
-                corners = p + (R @ np.array([[x * half[0], y * half[1], 0] for x in (1, -1) for y in (1, -1)]).T).T
-                body = self.bodies(c)[1]
-                X = d.xmat[body].reshape(3, 3)
-                local = (corners - d.xpos[body]) @ X
-                worst = max(worst, np.linalg.norm(local - made.setdefault(c, local), axis=1).max())
+            points = d.site_xpos[first][:, None] + corners @ d.site_xmat[first].reshape(-1, 3, 3).swapaxes(1, 2)
+            local = (points - d.xpos[bodies][:, None]) @ d.xmat[bodies].reshape(-1, 3, 3)
+            new = active & ~known
+            made[new], known = local[new], active
+            moved = np.linalg.norm(local - made, axis=2)[active]
+            worst = max(worst, moved.max(initial=0.0))
         return worst

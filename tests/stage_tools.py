@@ -13,7 +13,7 @@ from websockets.sync.client import connect
 from interplay.catalogue import scenario
 from interplay.stage.director import Director
 from interplay.stage.link import Link
-from interplay.stage.messages import ControlView, Frame, Opening, Pace
+from interplay.stage.messages import ControlView, Moment, Opening, Pace
 from interplay.stage.performer import playbill
 from interplay.view import gate
 from interplay.view.cast import furnish
@@ -40,7 +40,7 @@ def body_names(m):
 def still(sim, models, **changes):
     """A frame in which nothing touches anything."""
     m = sim.scene.model
-    frame = Frame(
+    frame = Moment(
         time=0.0,
         phase="first",
         coming=("second", "third"),

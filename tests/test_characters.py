@@ -37,7 +37,7 @@ def test_the_body_is_the_files(name):
     path = character(name)
     sidecar = read_sidecar(path)
     found = read_model(locate(sidecar.model, path))
-    theirs, ours = found.model, ip.Character(path).build().compile()
+    theirs, ours = found.model, ip.BodyFile(path).build().compile()
     renamed = {old: new for new, old in sidecar.bodies.items()}
     checked = 0
     for body in range(1, theirs.nbody):
@@ -57,7 +57,7 @@ def test_the_body_is_the_files(name):
 
 def test_a_urdf_keeps_its_limits():
     path = character("talos")
-    scene = ip.Scene().add(ip.Character(path), "robot")
+    scene = ip.Scene().add(ip.BodyFile(path), "robot")
     limits = JointLimits.of(scene.model)
     dof = scene.model.jnt_dofadr[scene.joint("robot/arm_right_4_joint")]
     assert limits.torque[dof] == pytest.approx(17.86)
@@ -66,7 +66,7 @@ def test_a_urdf_keeps_its_limits():
 
 
 def test_the_scene_is_saved_with_its_meshes(tmp_path):
-    scene = ip.Scene().add(ip.Character(character("talos")), "robot").add(ip.Humanoid(), "alice", pos=(1, 0))
+    scene = ip.Scene().add(ip.BodyFile(character("talos")), "robot").add(ip.Humanoid(), "alice", pos=(1, 0))
     m = mujoco.MjModel.from_xml_path(str(scene.save(tmp_path / "scene.xml")))
     assert m.nmesh == scene.model.nmesh
     assert_allclose(m.body_mass, scene.model.body_mass)
@@ -107,14 +107,14 @@ def test_a_guessed_sidecar_stands(name, tmp_path):
     text = guess_sidecar(file, beside=tmp_path)
     target.write_text(text)
     assert text.count("# guess") > 10
-    body = ip.Character(target)
+    body = ip.BodyFile(target)
     assert {"left_sole", "right_sole"} <= set(body.sidecar.surfaces)
     assert run("stand", tmp_path / "out", seconds=3.0, character=target)["fallbacks"] == 0
 
 
 def test_point_feet_balance_by_momentum():
     """Pushed, a body on two points comes back; about the line it stands on only gravity changes its angular momentum."""
-    scene = ip.Scene().add(ip.Character(character("gymnasium_humanoid")), "a")
+    scene = ip.Scene().add(ip.BodyFile(character("gymnasium_humanoid")), "a")
     sim = ip.Simulation(scene)
     soles = ("a/left_sole", "a/right_sole")
     for sole in soles:
@@ -174,14 +174,21 @@ surfaces:
   right_sole: {{body: r_foot, box: {{pos: [0, 0, -0.03], size: [0.09, 0.045]}}}}
 grips:
   left_grip: {{body: l_foot, pos: [0, 0, 0], axis: [1, 0, 0]}}
-posture: {{l_hip: 0.1, r_hip: 0.1}}
+posture: {{l_hip: 0.02, r_hip: 0.02}}
 limits: {{l_hip: {{torque: 50, velocity: 5}}}}
 torque: 100
 velocity: 10
 """
 
 
+IN_URDF = {"pos: [0, 0, -0.03]": "pos: [0, 0, -0.93]", "pos: [0, 0, 0], axis": "pos: [0, 0, -0.9], axis"}
+"""Where the surfaces are in the URDF body: its feet have their frames at the hips."""
+
+
 def write(folder, model, sidecar=SIDECAR, suffix=".xml"):
+    if suffix == ".urdf":
+        for here, there in IN_URDF.items():
+            sidecar = sidecar.replace(here, there)
     file = folder / f"body{suffix}"
     file.write_bytes(model if isinstance(model, bytes) else model.encode())
     path = folder / "side.yaml"
@@ -192,7 +199,7 @@ def write(folder, model, sidecar=SIDECAR, suffix=".xml"):
 
 @pytest.mark.parametrize(("model", "suffix"), [(MJCF, ".xml"), (URDF, ".urdf")])
 def test_the_undamaged_files_load(model, suffix, tmp_path):
-    body = ip.Character(write(tmp_path, model, suffix=suffix))
+    body = ip.BodyFile(write(tmp_path, model, suffix=suffix))
     assert body.mass > 20
     assert body.placement_height > 0.02
     assert ip.Scene().add(body, "a").model.nv == 6 + (4 if suffix == ".xml" else 2)
@@ -297,8 +304,9 @@ BAD_SIDECARS = {
     "along: [1, 0, 0]": ("along: [0, 0, 0]", "along: x"),
     "axis: [1, 0, 0]": ("axis: [0, 0, 0]", "axis: [1]", "radius: -1", "half_length: 0"),
     "left_grip: {{body: l_foot": ("left_grip: {{body: nobody", "left_grip: {{body: l_foot, site: x", "left_grip: {{"),
-    "posture: {{l_hip: 0.1": (
+    "posture: {{l_hip: 0.02": (
         "posture: {{hip: 0.1",
+        "posture: {{l_hip: 0.1",
         "posture: {{l_hip: 3",
         "posture: {{l_hip: .nan",
         "posture: {{l_hip: a",
@@ -317,7 +325,7 @@ def test_a_damaged_model_file_gets_a_clear_error(index, tmp_path):
     text = model.replace(place, instead, 1) if place else model
     path = write(tmp_path, text, suffix=suffix)
     with pytest.raises(ip.InputError) as caught:
-        ip.Character(path)
+        ip.BodyFile(path)
     message = str(caught.value)
     assert f"body{suffix}" in message or "side.yaml" in message
     assert len(message) > 20
@@ -329,7 +337,7 @@ def test_a_damaged_model_file_gets_a_clear_error(index, tmp_path):
 def test_a_damaged_sidecar_gets_a_clear_error(place, instead, tmp_path):
     assert place in SIDECAR
     with pytest.raises(ip.InputError) as caught:
-        ip.Character(write(tmp_path, MJCF, SIDECAR.replace(place, instead, 1)))
+        ip.BodyFile(write(tmp_path, MJCF, SIDECAR.replace(place, instead, 1)))
     message = str(caught.value)
     assert "side.yaml" in message or "gone.xml" in message or "body.xml" in message
     assert len(message) > 20
@@ -352,7 +360,7 @@ def test_a_damaged_sidecar_gets_a_clear_error(place, instead, tmp_path):
 def test_what_is_no_sidecar_is_refused(text, tmp_path):
     (tmp_path / "side.yaml").write_bytes(text)
     with pytest.raises(ip.InputError, match=r"side\.yaml"):
-        ip.Character(tmp_path / "side.yaml")
+        ip.BodyFile(tmp_path / "side.yaml")
 
 
 def test_there_are_enough_damaged_files():
@@ -371,7 +379,7 @@ def test_a_root_below_others_keeps_their_defaults(tmp_path):
         '<freejoint name="base"/>', ""
     )
     inner = inner.replace("</body></worldbody>", "</body></body></worldbody>")
-    body = ip.Character(write(tmp_path, inner)).build().compile()
+    body = ip.BodyFile(write(tmp_path, inner)).build().compile()
     assert body.dof_armature[body.joint("r_hip").dofadr[0]] == pytest.approx(0.3)
 
 
@@ -380,16 +388,20 @@ def test_joints_between_root_and_world_are_left_out(tmp_path):
         '<freejoint name="base"/>',
         "<joint name='x' type='slide' axis='1 0 0'/><joint name='z' type='slide' axis='0 0 1'/>",
     )
-    body = ip.Character(write(tmp_path, planar))
+    with pytest.raises(ip.InputError, match=r"2 joints \(x, z\).*'base: free'"):
+        ip.BodyFile(write(tmp_path, planar))
+    body = ip.BodyFile(write(tmp_path, planar, SIDECAR + "base: free\n"))
     assert any("root" in what for what in body.dropped)
     assert ip.Scene().add(body, "a").model.nv == 10
+    fixed = ip.BodyFile(write(tmp_path, planar, SIDECAR + "base: fixed\n"))
+    assert ip.Scene().add(fixed, "a").model.nv == 4
 
 
 def test_torque_limits_of_motors_and_servos(tmp_path):
     """A servo's control range is an angle, not a torque; a motor without a range takes the sidecar's limit."""
     motors = "<actuator><position joint='r_hip' kp='75' ctrlrange='-0.5 0.5'/><motor joint='r_ankle' gear='50'/>"
     motors += "<motor joint='l_ankle' gear='50' ctrlrange='-1 1'/></actuator>"
-    body = ip.Character(write(tmp_path, MJCF.replace("</worldbody>", "</worldbody>" + motors)))
+    body = ip.BodyFile(write(tmp_path, MJCF.replace("</worldbody>", "</worldbody>" + motors)))
     scene = ip.Scene().add(body, "a")
     torque, m = JointLimits.of(scene.model).torque, scene.model
     found = {name: torque[m.jnt_dofadr[scene.joint(f"a/{name}")]] for name in ("r_hip", "r_ankle", "l_ankle", "l_hip")}
@@ -403,7 +415,7 @@ def test_unnamed_parts_and_exchanged_names(tmp_path):
         .replace('joint name="r_ankle"', "joint")
     )
     swapped = SIDECAR.replace("pelvis: hips", "l_leg: r_leg, r_leg: l_leg")
-    scene = ip.Scene().add(ip.Character(write(tmp_path, nameless, swapped)), "a")
+    scene = ip.Scene().add(ip.BodyFile(write(tmp_path, nameless, swapped)), "a")
     y = scene.kinematics().xpos[[scene.body("a/l_leg"), scene.body("a/r_leg")], 1]
     assert y[0] < 0 < y[1]
     assert all(scene.model.joint(j).name for j in range(scene.model.njnt))
@@ -424,4 +436,4 @@ def test_meshes_of_packages_and_of_a_mesh_folder(tmp_path, monkeypatch):
     ):
         write(tmp_path / "chars", model, SIDECAR + "packages: {{kit: ../shared}}\n", ".urdf")
         monkeypatch.chdir(tmp_path)
-        assert len(ip.Character("chars/side.yaml").assets) == 1
+        assert len(ip.BodyFile("chars/side.yaml").assets) == 1

@@ -6,8 +6,11 @@ import sys
 
 import pytest
 from PIL import Image
+from typer.testing import CliRunner
 
 import interplay as ip
+from interplay.cli import app
+from interplay.runs.summary import grouped
 
 
 def interplay(*arguments, **options):
@@ -81,7 +84,10 @@ def test_list_shows_scenarios_parameters_and_controls():
     ("arguments", "words"),
     [
         (("run", "dor", "--out", "x"), "did you mean 'door'"),
-        (("run", "door"), "--out"),
+        (("run", "door", "--out", "x", "--seconds", "1e400"), "seconds"),
+        (("run", "door", "--out", "x", "--seed", "1" + 400 * "0"), "seed"),
+        (("run", "door", "--out", "x", "--set", "mass=1" + 400 * "0"), "mass"),
+        (("export", "nowhere", "x.png", "--frames", "1" + 400 * "0"), "no recording"),
         (("run", "door", "--out", "x", "--set", "opn=1"), "did you mean 'open'"),
         (("run", "door", "--out", "x", "--set", "open"), "KEY=VALUE"),
         (("run", "door", "--out", "x", "--seconds", "soon"), "--seconds"),
@@ -121,10 +127,40 @@ def test_a_run_that_fails_ends_with_1(tmp_path):
 
 
 def test_help_helps():
-    for command in ((), ("run",), ("export",), ("sidecar",), ("compare",), ("bench",)):
-        done = interplay(*command, "--help")
-        assert done.returncode == 0
-        assert len(done.stdout) > 200
+    runner = CliRunner()
+    for command in (
+        (),
+        ("list",),
+        ("run",),
+        ("play",),
+        ("check",),
+        ("export",),
+        ("sidecar",),
+        ("compare",),
+        ("bench",),
+    ):
+        long, short = (runner.invoke(app, [*command, option]) for option in ("--help", "-h"))
+        assert long.exit_code == short.exit_code == 0
+        assert len(long.output) > 150
+        assert long.output == short.output
+
+
+def test_the_version_is_told():
+    done = interplay("--version")
+    assert (done.returncode, done.stdout.strip()) == (0, f"interplay {ip.__version__}")
+
+
+def test_a_run_needs_no_folder(tmp_path):
+    done = interplay("run", "stand", "--seconds", "0.05", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "out" / "stand" / "report.json").is_file()
+
+
+def test_sub_phases_are_grouped():
+    walk = [f"walk: {what}" for what in ("begin", "lift left 1", "land left 1")]
+    assert grouped(["bend", *walk, "lower", *walk[:2]]) == ["bend", "walk (3 phases)", "lower", *walk[:2]]
+    both = ["ann: walk: lift, bob: wait", "ann: walk: land, bob: wait", "ann: rest, bob: wait"]
+    assert grouped(both) == both
 
 
 def test_bench_runs_whole_scripts(tmp_path):

@@ -204,7 +204,7 @@ def test_a_fall_may_be_gone_on_with(tmp_path):
     assert report["failure"] is None
     assert report["falls"].keys() == {"alice"}
     assert report["steps"] == 125
-    assert report["certificate"]["stopped_steps"] > 10
+    assert report["certificate"]["stopped_force"] > 10.0
     with pytest.raises(ip.InputError, match="on_fall"):
         run("stand", tmp_path / "other", on_fall="stay")
 

@@ -5,11 +5,16 @@ import numpy as np
 import pytest
 
 import interplay as ip
+from interplay.constraints.collision import COLLISION
+from interplay.constraints.contact import LEAST_FORCE, SLIP, TURN
+from interplay.constraints.limits import JOINT, TORQUE
 from interplay.control.state import State
 from interplay.qp.problem import QP
-from interplay.qp.relaxation import ORDER
 
 PROBLEMS = 1000
+
+LIMITS = (ip.SpeedLimit, ip.KeepWithin)
+DECLARED = {way.kind: way for way in (LEAST_FORCE, COLLISION, JOINT, TORQUE, SLIP, *(x.gives_way for x in LIMITS))}
 
 
 def weak_pair(strength):
@@ -31,6 +36,8 @@ def cases():
         for part in ("chest", "pelvis", "head", "left_hand", "right_hand"):
             sim.collisions.add("box", f"ann/{part}", influence=0.2, security=0.05)
         sim.objectives += [ip.Posture("ann"), ip.Com("ann"), ip.Pose("box", weight=10)]
+        if strength == 0.2:
+            sim.limits += [ip.SpeedLimit("ann/right_palm", 0.5), ip.KeepWithin("box", (0, -1, 0.5), (1, 1, 1.5))]
         sims.append(sim)
     return sims
 
@@ -61,7 +68,7 @@ def random_demand(sim, rng):
 
 def test_a_thousand_conflicting_problems(cases):
     rng = np.random.default_rng(2017)
-    relaxed = 0
+    relaxed, kinds = 0, set()
     for k in range(PROBLEMS):
         sim = cases[k % len(cases)]
         state = random_demand(sim, rng)
@@ -86,10 +93,19 @@ def test_a_thousand_conflicting_problems(cases):
             relaxed += 1
             assert solution.conflicts, "a relaxed step names its conflict"
             for conflict in solution.conflicts:
-                assert conflict.kind in ORDER
+                kinds.add(conflict.kind)
+                assert conflict.unit in {DECLARED[conflict.kind].unit, TURN.unit}
                 assert conflict.name
                 assert conflict.amount > 0
     assert relaxed > PROBLEMS // 4
+    assert kinds == DECLARED.keys()
+
+
+def test_the_order_is_that_of_the_paper_and_our_additions():
+    """Each kind declares its place; this is what they add up to."""
+    order = sorted(DECLARED, key=lambda kind: DECLARED[kind].order)
+    assert order == ["force", "collision", "within", "speed", "limit", "torque", "slip"]
+    assert SLIP._replace(unit=TURN.unit) == TURN
 
 
 def test_conflicts_name_the_culprit():

@@ -1,5 +1,7 @@
 """What keeps a step short: patterns are laid out once, what held before is the first guess, no kernel is loaded in a run."""
 
+import logging
+import os
 import subprocess
 import sys
 
@@ -8,6 +10,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import interplay as ip
+from interplay import rehearsal
 from interplay.control.integrated import IntegratedController
 from interplay.qp import kkt
 from interplay.qp.problem import compress
@@ -50,6 +53,58 @@ def test_no_kernel_is_loaded_in_a_run():
     """In a process of its own: a step, a push that rows must give, a box that is near, after the rehearsal alone."""
     done = subprocess.run([sys.executable, "-c", WALK], capture_output=True, text=True, timeout=300)
     assert done.stdout == "changes True late []\n", done.stdout + done.stderr
+
+
+REHEARSAL = """
+from interplay import rehearsal
+
+told = []
+rehearsal.MOST_PROCESSES = {processes}
+rehearsal.rehearse(lambda *now: told.append(now))
+kernels = rehearsal.kernels()
+counts = [len(kernel.overloads) for kernel in kernels.values()]
+rising = all(a[0] <= b[0] for a, b in zip(told, told[1:]))
+known = all(total == len(kernels) and what in kernels for _, total, what in told)
+print(len(told), told[-1:] and told[-1][0] == len(kernels), rising, known, max(counts))
+"""
+
+
+def _rehearse(processes=1, **environment):
+    """Rehearse in a process of its own; return how often it told of a kernel, and what else it found."""
+    done = subprocess.run(
+        [sys.executable, "-c", REHEARSAL.format(processes=processes)],
+        capture_output=True,
+        text=True,
+        timeout=600,
+        env=os.environ | environment,
+    )
+    assert done.returncode == 0, done.stderr
+    count, *rest = done.stdout.split()
+    assert done.stderr == ""
+    return int(count), rest
+
+
+def test_a_warm_rehearsal_compiles_nothing():
+    rehearsal.rehearse()
+    assert _rehearse() == (0, ["[]", "True", "True", "1"])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("processes", [1, 2])
+def test_a_cold_rehearsal_tells_of_each_kernel(tmp_path, processes):
+    """Each is compiled for one signature only, and the next process finds them all; a helper takes some off its hands."""
+    count, rest = _rehearse(processes, NUMBA_CACHE_DIR=str(tmp_path))
+    assert rest == ["True", "True", "True", "1"]
+    assert count == len(rehearsal.kernels()) if processes == 1 else 0 < count <= len(rehearsal.kernels())
+    assert _rehearse(NUMBA_CACHE_DIR=str(tmp_path))[0] == 0
+
+
+def test_compiling_is_told_once_where_there_is_no_terminal(caplog, capsys):
+    with caplog.at_level(logging.INFO), rehearsal._progress_shown() as show:
+        show(1, 2, "one")
+        show(2, 2, "another")
+    assert caplog.messages == [rehearsal.MESSAGE]
+    assert capsys.readouterr() == ("", "")
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -25,9 +25,9 @@ from interplay.stage.messages import (
     Adjust,
     Close,
     Download,
-    Frame,
     LetGo,
     Loop,
+    Moment,
     Notice,
     Open,
     Opening,
@@ -318,7 +318,8 @@ def test_a_state_that_cannot_be_is_never_shown(monkeypatch):
 
     def broken(state, solution, time):
         new = advance(state, solution, time)
-        return new.with_(qpos=np.full_like(new.qpos, NAN)) if time > 0.5 else new
+        lost = new.state.with_(qpos=np.full_like(new.state.qpos, NAN))
+        return new._replace(state=lost) if time > 0.5 else new
 
     monkeypatch.setattr(house.sim.world, "advance", broken)
     house.wait(0.5)
@@ -365,7 +366,7 @@ def bad_commands(rng, count):
         yield (
             kind(*(rng.choice(values) for _ in kind._fields))
             if rng.random() < 0.95
-            else rng.choice([*values, Frame, Notice])
+            else rng.choice([*values, Moment, Notice])
         )
 
 
@@ -486,6 +487,29 @@ def test_a_recording_whose_scenario_is_gone_says_what_is_missing(recorded, tmp_p
     assert house.frame.contact_normal.max() > 50
 
 
+def test_a_damaged_recording_says_what_is_missing_and_is_played_around_it(recorded, tmp_path):
+    import shutil
+
+    from interplay.io import blocks
+
+    folder = tmp_path / "damaged"
+    shutil.copytree(recorded, folder)
+    raw = bytearray((folder / "recording").read_bytes())
+    raw[blocks.survey(folder / "recording").places[2 + 1][0] + 3] ^= 0xFF
+    (folder / "recording").write_bytes(raw)
+    house = House(folder)
+    house.performer.act.wait()
+    house.wait(0.1)
+    assert "1.00 s to 2.00 s (50 steps) is damaged and left out" in house.notices("warning")[0]
+    for moment, objectives in ((0.5, True), (2.5, False), (3.5, True), (0.2, True), (2.98, False), (3.0, True)):
+        house.do(Seek(moment)).wait(0.1)
+        assert house.frame.time == pytest.approx(moment)
+        assert bool(house.frame.objectives) == objectives
+    house.do(Seek(0.8), Play()).wait(3.0)  # over the gap
+    assert house.frame.time > 3.0
+    assert len(house.notices("warning")) == 1
+
+
 # -- the process -------------------------------------------------------------------------------------------------------
 
 
@@ -501,7 +525,7 @@ def receive(link, until, seconds=60.0):
 
 
 def moment(seconds):
-    return lambda m: isinstance(m, Frame) and m.time >= seconds
+    return lambda m: isinstance(m, Moment) and m.time >= seconds
 
 
 @pytest.fixture
@@ -516,13 +540,13 @@ def test_a_process_performs_at_real_time_and_obeys(link):
     receive(link, lambda m: isinstance(m, Opening))
     link.send(Play())
     begin = time.monotonic()
-    frames = [m for m in receive(link, moment(2.0)) if isinstance(m, Frame)]
+    frames = [m for m in receive(link, moment(2.0)) if isinstance(m, Moment)]
     assert time.monotonic() - begin > 1.9
     assert len(frames) > 20
     link.send(Pull("alice/chest", (0, 0, 0), (0.2, 0.2, 1.3)))
-    receive(link, lambda m: isinstance(m, Frame) and m.pull is not None)
+    receive(link, lambda m: isinstance(m, Moment) and m.pull is not None)
     link.send(Seek(1.0))
-    receive(link, lambda m: isinstance(m, Frame) and not m.live and abs(m.time - 1.0) < 0.1)
+    receive(link, lambda m: isinstance(m, Moment) and not m.live and abs(m.time - 1.0) < 0.1)
     link.send(SetControl("cm", (0, 0, 0)))
     receive(link, lambda m: isinstance(m, Notice) and m.level == "warning")
     link.send(Open("box"))
@@ -538,7 +562,7 @@ def test_a_viewer_that_does_not_read_costs_nothing(link):
     begin = time.monotonic()
     time.sleep(3.0)  # about 90 frames, far more than the pipe holds
     link.send(Pause())
-    last = receive(link, lambda m: isinstance(m, Frame) and not m.playing)[-1]
+    last = receive(link, lambda m: isinstance(m, Moment) and not m.playing)[-1]
     passed = time.monotonic() - begin
     assert last.time > 0.2 + 0.8 * min(passed, 3.0)
     assert last.pace.factor >= 0.0
@@ -558,7 +582,7 @@ def test_a_performer_that_dies_is_reported(link):
 
 def test_a_hung_performer_does_not_block_the_viewer(link, monkeypatch):
     monkeypatch.setattr("interplay.stage.link.PATIENCE", 0.5)
-    receive(link, lambda m: isinstance(m, Frame))
+    receive(link, lambda m: isinstance(m, Moment))
     os.kill(link.pid, signal.SIGSTOP)
     link.send(Play())
     told = receive(link, lambda m: isinstance(m, Notice) and "done when it does" in m.text)

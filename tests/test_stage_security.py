@@ -14,7 +14,7 @@ from websockets.sync.client import connect
 
 from interplay.stage.director import Director
 from interplay.stage.link import Link
-from interplay.stage.messages import Frame, Play, Pull, SetControl, Speed
+from interplay.stage.messages import Moment, Play, Pull, SetControl, Speed
 from interplay.stage.performer import playbill
 from interplay.view import gate
 from interplay.view.cast import furnish
@@ -32,7 +32,7 @@ class _Tapped:
 
     def receive(self, timeout):
         said = list(self._link.receive(timeout))
-        self.frames += [m for m in said if isinstance(m, Frame)]
+        self.frames += [m for m in said if isinstance(m, Moment)]
         return said
 
     def send(self, command):

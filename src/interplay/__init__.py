@@ -1,15 +1,27 @@
 """Interplay: physics-based animation of characters that touch, carry, push, climb on, dodge and help each other."""
 
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 import interplay.headless  # noqa: F401 - must come before MuJoCo
+from interplay.constraints.base import GivesWay, Limit, LimitRows
+from interplay.constraints.contact import Contact
+from interplay.constraints.speed import SpeedLimit
+from interplay.constraints.within import KeepWithin
 from interplay.control.controller import Controller, Demands
 from interplay.control.dump import load_dump
 from interplay.control.plan import Plan
-from interplay.control.state import State
+from interplay.control.state import State, Touching
 from interplay.errors import ContactError, FallError, InputError, InterplayError, SceneError, SolverError, StateError
+from interplay.io.arrays import write_recording
+from interplay.io.recorder import Recorder
+from interplay.io.recording import Recording
 from interplay.models.base import Model
 from interplay.models.environment import Beam, Platform, Stairs, Wall
 from interplay.models.humanoid import Humanoid
-from interplay.models.loader import Character
+from interplay.models.loader import BodyFile
 from interplay.models.mechanisms import Door, Lever, Slider, Valve
 from interplay.models.objects import Ball, Barbell, Box, Litter, Sword, Table
 from interplay.motion import blocks, conditions
@@ -25,7 +37,6 @@ from interplay.objectives.com import Com
 from interplay.objectives.com_over import ComOver
 from interplay.objectives.custom import Custom
 from interplay.objectives.force import ContactForce
-from interplay.objectives.frame import Frame
 from interplay.objectives.gaze import Gaze
 from interplay.objectives.joint import JointAngle
 from interplay.objectives.line_balance import LineBalance
@@ -36,11 +47,17 @@ from interplay.objectives.pose import Orientation, Point, Pose, pose_value
 from interplay.objectives.posture import Posture
 from interplay.objectives.reference import Constant, MinimumJerk, Part, Reference, Sample, TimeFunction
 from interplay.objectives.relative import RelativePose
+from interplay.scene.frame import Frame
 from interplay.scene.scene import GROUND, Scene
 from interplay.simulation import Simulation
+from interplay.view.camera import Camera
 from interplay.worlds.world import Outcome, World
 
-__version__ = "0.4.0"
+if TYPE_CHECKING:
+    from interplay.io.export import export
+    from interplay.runs.run import run
+
+__version__ = "0.5.0"
 
 __all__ = [
     "GROUND",
@@ -50,11 +67,13 @@ __all__ = [
     "Barbell",
     "Beam",
     "Behaviour",
+    "BodyFile",
     "Box",
-    "Character",
+    "Camera",
     "Com",
     "ComOver",
     "Constant",
+    "Contact",
     "ContactError",
     "ContactForce",
     "Control",
@@ -68,11 +87,15 @@ __all__ = [
     "Frame",
     "Gait",
     "Gaze",
+    "GivesWay",
     "Humanoid",
     "InputError",
     "InterplayError",
     "JointAngle",
+    "KeepWithin",
     "Lever",
+    "Limit",
+    "LimitRows",
     "LineBalance",
     "Litter",
     "Machine",
@@ -90,6 +113,8 @@ __all__ = [
     "Pose",
     "PosePath",
     "Posture",
+    "Recorder",
+    "Recording",
     "Reference",
     "RelativePose",
     "Sample",
@@ -98,6 +123,7 @@ __all__ = [
     "Simulation",
     "Slider",
     "SolverError",
+    "SpeedLimit",
     "Stairs",
     "State",
     "StateError",
@@ -106,6 +132,7 @@ __all__ = [
     "Target",
     "TimeFunction",
     "Together",
+    "Touching",
     "Valve",
     "Walk",
     "Walker",
@@ -113,6 +140,19 @@ __all__ = [
     "World",
     "blocks",
     "conditions",
+    "export",
     "load_dump",
     "pose_value",
+    "run",
+    "write_recording",
 ]
+
+_WHEN_ASKED_FOR = {"run": "interplay.runs.run", "export": "interplay.io.export"}
+"""What stands above the rest and needs time to load: pages, pictures, all scenarios."""
+
+
+def __getattr__(name: str) -> Any:
+    """Load what is seldom needed when it is asked for."""
+    if name not in _WHEN_ASKED_FOR:
+        raise AttributeError(f"module 'interplay' has no attribute {name!r}")
+    return getattr(import_module(_WHEN_ASKED_FOR[name]), name)

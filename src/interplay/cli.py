@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from pathlib import Path
 from typing import Annotated, Any
@@ -20,15 +21,12 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
-    help="Physics-based animation of characters that touch, carry, push, climb on, dodge and help each other.",
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
 console, errors = Console(), Console(stderr=True)
 
-FAILED, BAD_INPUT = 1, 2
-
-MOST_RELAXED = 8
-"""How many of the rows that gave way a summary names."""
-
+FAILED, BAD_INPUT, STOPPED = 1, 2, 130
+"""Exit codes; the last is that of a command that the user interrupts."""
 
 Step = Annotated[float | None, typer.Option(help="Control step in seconds; by default the scenario's own.")]
 Seed = Annotated[int, typer.Option(help="Seed of the random generator.")]
@@ -39,6 +37,23 @@ Body = Annotated[
     Path | None, typer.Option(help="Sidecar (YAML) of an MJCF or URDF body that plays instead of the scenario's own.")
 ]
 Targets = Annotated[Path | None, typer.Option(help="CSV with timed values of live controls: time, control, values …")]
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        from interplay import __version__
+
+        print(f"interplay {__version__}")
+        raise typer.Exit()
+
+
+@app.callback()
+def _begin(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    """Physics-based animation of characters that touch, carry, push, climb on, dodge and help each other."""
 
 
 @app.command("list")
@@ -69,7 +84,9 @@ def list_scenarios() -> None:
 @app.command()
 def run(
     name: Annotated[str, typer.Argument(help="Scenario, see [bold]interplay list[/bold], or a scenario file (.yaml).")],
-    out: Annotated[Path, typer.Option(help="Folder for recording, scene.xml and report.json.")],
+    out: Annotated[
+        Path | None, typer.Option(help="Folder for recording, scene.xml and report.json; by default out/NAME.")
+    ] = None,
     seconds: Annotated[
         float | None, typer.Option(help="Simulate exactly so many seconds; otherwise until the scenario finishes.")
     ] = None,
@@ -93,9 +110,17 @@ def run(
         str, typer.Option(help="When someone falls: stop (exit code 1), or continue with the others.")
     ] = "stop",
 ) -> None:
-    """Run a scenario headless. Exit code 0: finished or cut short by --seconds; 1: failed; 2: bad input."""
-    from interplay.runs.run import run as run_scenario
+    """Run a scenario headless. Exit code 0: finished or cut short by --seconds; 1: failed; 2: bad input; 130: interrupted.
 
+    Ctrl-C ends it after the step under way; --resume goes on from there.
+    """
+    from interplay.rehearsal import rehearse
+    from interplay.runs.run import INTERRUPTED
+    from interplay.runs.run import run as run_scenario
+    from interplay.runs.summary import summary
+
+    out = out or Path("out") / Path(name).stem
+    rehearse()  # with a bar of its own, if it takes long
     with _progress() as bar:
         task = bar.add_task(name, total=seconds, phase="")
 
@@ -118,8 +143,24 @@ def run(
             on_fall=on_fall,
             progress=show,
         )
-    summary(report)
+    console.print(summary(report))
     console.print(f"written to [bold]{out}[/bold]: recording, scene.xml, report.json")
+    if report["failure"] == INTERRUPTED:
+        again = [
+            "interplay",
+            "run",
+            name,
+            "--out",
+            str(out),
+            *(["--seconds", f"{seconds:.12g}"] if seconds else []),
+            "--resume",
+        ]
+        errors.print(
+            f"[yellow]interrupted[/yellow] at {report['end']:g} s; to go on: [bold]{escape(shlex.join(again))}[/bold]",
+            highlight=False,
+            soft_wrap=True,
+        )
+        raise typer.Exit(STOPPED)
     if report["failure"]:
         errors.print(f"[red]failed:[/red] {escape(report['failure'])}", soft_wrap=True)
         raise typer.Exit(FAILED)
@@ -229,8 +270,12 @@ def export(
     options: dict[str, Any] = (
         {"frames": frames, "columns": columns, "begin": begin, "end": end} if out.suffix.lower() == ".png" else {}
     )
+
+    def warn(line: str) -> None:
+        errors.print(f"[yellow]warning:[/yellow] {line}", highlight=False, soft_wrap=True)
+
     with console.status(f"writing {out.name}"):
-        export_recording(folder, out, **options)
+        export_recording(folder, out, warn, **options)
     console.print(f"written: [bold]{out}[/bold] ({out.stat().st_size / 1e6:.2f} MB)")
 
 
@@ -239,24 +284,34 @@ def sidecar(
     file: Annotated[Path, typer.Argument(help="MJCF or URDF file of a body.")],
     out: Annotated[Path | None, typer.Option(help="File to write; by default FILE with the ending .yaml.")] = None,
     root: Annotated[str | None, typer.Option(help="Root body, where the guess would be wrong.")] = None,
+    package: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=DIR", help="Folder of the package:// addresses of a package; may be repeated."),
+    ] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite a sidecar that exists.")] = False,
 ) -> None:
-    """Write a first sidecar for a body: root, soles, palms, grips, posture and limits, each guess marked as one."""
+    """Write a first sidecar for a body: remedies, root, soles, palms, grips, posture and limits, each guess marked as one."""
     from interplay.models.guess import guess_sidecar
-    from interplay.models.loader import Character
+    from interplay.models.loader import BodyFile
 
     target = out or file.with_suffix(".yaml")
     if target.exists() and not force:
         raise InputError(f"{str(target)!r} exists; use --force to overwrite it")
-    text = guess_sidecar(file, root, beside=target.parent)
+    text = guess_sidecar(file, root, beside=target.parent, packages=settings("--package", package or []))
     try:
         target.write_text(text, "utf-8")
     except OSError as error:
         raise InputError(f"cannot write {str(target)!r}: {error.strerror or error}") from None
-    body = Character(target)
+    body = BodyFile(target)
+    legs = "left_sole" in body.sidecar.surfaces
+    then = (
+        f"then: interplay run stand --character {target} --out DIR"
+        if legs
+        else "it has no legs and is fixed where it is placed"
+    )
     console.print(
         f"written: [bold]{target}[/bold]; {body.height:.2f} m, {body.mass:.1f} kg, "
-        f"{text.count('# guess')} guesses to check; then: interplay run stand --character {target} --out DIR",
+        f"{text.count('# guess')} guesses to check; {then}",
         soft_wrap=True,
     )
 
@@ -264,7 +319,9 @@ def sidecar(
 @app.command()
 def compare(
     name: Annotated[str, typer.Argument(help="Scenario; see [bold]interplay list[/bold].")],
-    out: Annotated[Path, typer.Option(help="Folder for the two runs, tables and figure.")],
+    out: Annotated[
+        Path | None, typer.Option(help="Folder for the two runs, tables and figure; by default out/compare/NAME.")
+    ] = None,
     seconds: Annotated[
         float | None,
         typer.Option(help="Simulate exactly so many seconds; otherwise until the integrated run finishes."),
@@ -275,8 +332,11 @@ def compare(
     targets: Targets = None,
 ) -> None:
     """Run a scenario with one program over all and with one per character, and say how well each does what is asked."""
+    from interplay.rehearsal import rehearse
     from interplay.runs.compare import compare as compare_controllers
 
+    out = out or Path("out/compare") / Path(name).stem
+    rehearse()  # with a bar of its own, if it takes long
     with _progress() as bar:
         task = bar.add_task(name, total=seconds, phase="")
         tables = compare_controllers(
@@ -312,8 +372,10 @@ def bench(
     ] = None,
 ) -> None:
     """Measure whole control steps, the solvers on the same problems, and whether they agree."""
+    from interplay.rehearsal import rehearse
     from interplay.runs.bench import bench as measure
 
+    rehearse()  # with a bar of its own, if it takes long
     with _progress() as bar:
         task = bar.add_task("bench", total=None, phase="")
 
@@ -334,38 +396,6 @@ def _print_names(models: dict[str, dict[str, list[str]]]) -> None:
         for kind, names in kinds.items():
             if names:
                 console.print(f"  [dim]{kind}:[/dim] {escape(', '.join(names))}", highlight=False, soft_wrap=True)
-
-
-def summary(report: dict[str, Any]) -> None:
-    """Print a report as a table."""
-    table = Table(
-        title=f"{report['scenario']}: {report['sim_seconds']:g} s, {report['steps']} steps of {1e3 * report['dt']:g} ms",
-        show_header=False,
-    )
-    timing, certificate, size = report["timing"], report["certificate"], report["size"]
-    table.add_row("finished", "yes" if report["finished"] else "no")
-    table.add_row("phases", " → ".join(report["states_visited"]))
-    relaxed = sorted(report["relaxed"].items(), key=lambda item: -item[1])
-    more = f"\n… and {len(relaxed) - MOST_RELAXED} more, see report.json" if len(relaxed) > MOST_RELAXED else ""
-    table.add_row(
-        "fallbacks",
-        f"{report['fallbacks']}" + "".join(f"\n{name}: {steps} steps" for name, steps in relaxed[:MOST_RELAXED]) + more,
-    )
-    table.add_row(
-        "step",
-        f"median {timing['median_ms']:.2f} ms, p99 {timing['p99_ms']:.2f} ms "
-        f"(model {timing['model_ms']:.2f}, assembly {timing['assemble_ms']:.2f}, solve {timing['solve_ms']:.2f})",
-    )
-    if size:
-        table.add_row(
-            "program",
-            f"{size['vars']} variables, {size['eq']} equalities, {size['ineq']} inequalities; {size['dofs']} DOFs, {size['subsystems']} subsystems",
-        )
-    if report.get("unused_adjustments"):
-        table.add_row("adjusted in vain", escape("\n".join(report["unused_adjustments"])))
-    for key, value in certificate.items():
-        table.add_row(key.replace("_", " "), f"{value:.3g}")
-    console.print(table)
 
 
 def _progress() -> Progress:
@@ -391,8 +421,9 @@ def main() -> None:
     except InterplayError as error:
         errors.print(f"[red]error:[/red] {escape(str(error))}", highlight=False, soft_wrap=True)
         sys.exit(FAILED)
-    except typer.Abort:
-        sys.exit(FAILED)
+    except (typer.Abort, KeyboardInterrupt):
+        errors.print("[yellow]interrupted[/yellow]", highlight=False)
+        sys.exit(STOPPED)
     except Exception as error:
         if hasattr(error, "format_message") and hasattr(error, "exit_code"):  # click's usage errors
             errors.print(f"[red]error:[/red] {escape(error.format_message())}", highlight=False, soft_wrap=True)  # type: ignore[attr-defined]

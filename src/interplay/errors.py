@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import difflib
+import errno
 import math
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -53,6 +55,16 @@ class StateError(StepError):
 
 class SolverError(StepError):
     """No solver found a usable solution, not even with every relaxable row relaxed."""
+
+
+_FAILING = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+"""A disk that is full or breaks: nobody's input is wrong."""
+
+
+def cannot_write(path: str | Path, error: OSError, kept: str = "") -> InterplayError:
+    """Return an error for a file or folder that cannot be written: the user's, unless the disk fails; and what was kept of it."""
+    kind = InterplayError if error.errno in _FAILING else InputError
+    return kind(f"cannot write {str(path)!r}: {error.strerror or error}" + (f"; {kept}" if kept else ""))
 
 
 def unknown_name(what: str, got: object, valid: Iterable[str]) -> UnknownNameError:
@@ -118,7 +130,7 @@ def vector(what: str, value: Any, size: int | tuple[int, ...]) -> np.ndarray:
     expected = " or ".join(str(s) for s in sizes)
     try:
         array = np.array(value, dtype=float).reshape(-1)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):  # whole numbers may be beyond all floats
         raise InputError(f"{what}: expected {expected} numbers, got {value!r}") from None
     if array.size not in sizes:
         raise InputError(f"{what}: expected {expected} numbers, got {array.size} ({value!r})")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import mujoco
 import numpy as np
 
+from interplay.constraints.base import Limit
 from interplay.constraints.collision import ActivePairs
 from interplay.constraints.collision_set import CollisionSet
 from interplay.constraints.contact_set import ContactSet
@@ -84,7 +85,7 @@ class Simulation:
             raise InputError(
                 f"world: the plans of the {controller} controller are no motion: expected 'rigid', got 'direct'"
             )
-        self.rng = np.random.default_rng(whole("seed", seed, 0))
+        self.rng = np.random.default_rng(whole("seed", seed, 0, 2**63 - 1))
         self._state = self.controller.initial_state()
         self.contacts = ContactSet(scene, lambda: self.terms, lambda: self.time)
         self.collisions = CollisionSet(scene)
@@ -93,6 +94,7 @@ class Simulation:
         self._objectives: list[Objective] = []
         self.falls = Falls(scene, self.dt)
         self.on_fall: str = pick("on_fall", on_fall, ON_FALL)
+        self._limits: list[Limit] = []
         self.behaviour: Behaviour | None = None
         """What is wanted now: a machine of phases, for example."""
         self.live = LiveInput(self)
@@ -117,6 +119,19 @@ class Simulation:
         self.live.adjustments.take_up(value)
         self._objectives = list(value)
 
+    @property
+    def limits(self) -> list[Limit]:
+        """Limits beside those of joints and motors, such as ``ip.SpeedLimit``."""
+        return self._limits
+
+    @limits.setter
+    def limits(self, value: Sequence[Limit]) -> None:
+        for limit in value:
+            if not isinstance(limit, Limit):
+                raise InputError(f"limits: expected limits such as ip.SpeedLimit('alice', 1.0), got {limit!r}")
+            limit.attach(self.scene)
+        self._limits = list(value)
+
     def perceive(self, model: str, delay: float) -> None:
         """Let a character perceive the others late by ``delay`` [s] (to the nearest step); 0, as at first: at once.
 
@@ -136,6 +151,7 @@ class Simulation:
             (*self._objectives, *(behaviour.objectives if behaviour else ())),
             self.collisions.pairs,
             self._late,
+            tuple(self._limits),
             limp=self.falls.limp if self.fallen else None,
             coming=behaviour.coming_contacts(self) if behaviour and not self.fallen else None,
         )

@@ -54,10 +54,13 @@ def near_pairs(
 
     ``margin`` is what two bodies may approach in two steps and then while braking; ``used`` are the shapes that pairs have.
     """
-    speed, along, moved = np.zeros(xpos.shape[0]), np.zeros((xpos.shape[0], 3)), np.empty(6)
+    speed, along = np.zeros(xpos.shape[0]), np.zeros((xpos.shape[0], 3))
+    r, moved = np.empty(3), np.empty(6)
     for g in used:
         body = bodies[g]
-        point_column(cvel[body], xpos[g] - com[root[body]], moved)
+        for i in range(3):
+            r[i] = xpos[g, i] - com[root[body], i]
+        point_column(cvel[body], r, moved)
         # The far end of a shape moves by at most ω × its half length more.
         turning = np.sqrt(moved[3] ** 2 + moved[4] ** 2 + moved[5] ** 2) * (half[g] + max(radius[g], 0.0))
         speed[g] = np.sqrt(moved[0] ** 2 + moved[1] ** 2 + moved[2] ** 2) + turning

@@ -11,34 +11,24 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
 
 import mujoco
-import numba
 import numpy as np
 
+from interplay.constraints.base import GivesWay
 from interplay.constraints.broad_phase import bounding_capsules, near_pairs
+from interplay.constraints.collision_kernels import (
+    BRAKING,
+    KEPT,
+    RELEASE,
+    find_active,
+    set_bounds,
+    write_jacobians,
+    write_pair_rows,
+)
 from interplay.constraints.collision_set import Pair
-from interplay.constraints.damper import approach_limit, braking_speed, damper_gain
-from interplay.scene.kinematics import Kinematics, point_column, point_motion
+from interplay.scene.kinematics import Kinematics
 
-DAMPING, OFFSET = 0.3, 0.1
-"""ξ0 and the offset added on activation [m/s]."""
-
-BRAKING = 20.0
-"""Deceleration [m/s²] that approaching bodies are trusted with."""
-
-WITHDRAWAL = 2.0
-"""Acceleration [m/s²] with which bodies inside the security distance draw apart."""
-
-_TOUCHING = 5e-4
-"""Depth [m] up to which bodies count as touching, not as inside each other."""
-
-_RELEASE = 1.1
-"""A pair is let go only beyond this multiple of its influence distance, so it does not flicker on the border."""
-
-_CURVATURE = 15.0
-"""Bound [m/s²] of what rolling and curvature add to the distance's acceleration: it has no finite value where a witness jumps."""
-
-_SAME, _SLID, _KEPT = 0.015, 0.02, 3
-"""Witness points nearer than this are one [m]; an old pair that has slid apart by this much is dropped [m]; how many are kept."""
+COLLISION = GivesWay("collision", 1, 1000.0, "m/s²")
+"""How the rows of pairs give way."""
 
 
 class ActivePairs(NamedTuple):
@@ -58,7 +48,7 @@ class ActivePairs(NamedTuple):
             np.zeros(size),
             np.zeros((size, 3)),
             np.zeros(size, np.int64),
-            np.zeros((size, 1 + _KEPT, 2, 3)),
+            np.zeros((size, 1 + KEPT, 2, 3)),
         )
 
     def checkpoint(self) -> list[Any]:
@@ -151,7 +141,7 @@ class CollisionRows:
         self._answering = np.where(trees >= 0, self._bodies, 0)
         """The bodies whose DOFs answer; one without a tree counts as fixed, whatever moves it."""
         self._zone = np.array([(p.influence, p.security) for p in pairs]).reshape(-1, 2)
-        self._reach = _RELEASE * self._zone[:, 0]
+        self._reach = RELEASE * self._zone[:, 0]
         self._geom_body = m.geom_bodyid.astype(np.int64)
         self._capsules, self._used = bounding_capsules(m), np.unique(self._geoms)
         key = self._geoms[:, 0] * m.ngeom + self._geoms[:, 1]
@@ -223,12 +213,12 @@ class CollisionRows:
         distance = self._distances(terms, near, limit, fromto)
         if not (distance < limit).any():
             return PairRows.none(), ActivePairs.none()
-        known = _find(active.geoms, self._key, self._order, terms.model.ngeom, near)
+        known = find_active(active.geoms, self._key, self._order, terms.model.ngeom, near)
         hint = np.zeros((len(near), 3))
         for n in np.flatnonzero(np.abs(distance) <= 1e-6):  # touching: keep the last direction, or find one
             hint[n] = active.u[known[n]] if known[n] >= 0 else self._way_apart(terms, self.pairs[near[n]])
-        rows, kept = PairRows.none(len(near) * (1 + _KEPT)), ActivePairs.none(len(near))
-        count, staying = _pair_rows(
+        rows, kept = PairRows.none(len(near) * (1 + KEPT)), ActivePairs.none(len(near))
+        count, staying = write_pair_rows(
             terms.xpos,
             terms.xmat,
             terms.cvel,
@@ -251,7 +241,7 @@ class CollisionRows:
         )
         rows, kept = rows.first(count), ActivePairs(*(part[:staying].copy() for part in kept))
         if count:
-            _set_bounds(self._zone, rows, self._second_difference(terms, rows, dt), dt)
+            set_bounds(self._zone, rows, self._second_difference(terms, rows, dt), dt)
         return rows, kept
 
     def _distances(self, terms: Kinematics, pairs: np.ndarray, limit: np.ndarray, fromto: np.ndarray) -> np.ndarray:
@@ -288,7 +278,7 @@ class CollisionRows:
     def jacobian(self, terms: Kinematics, rows: PairRows, starts: np.ndarray, out: np.ndarray) -> None:
         """Write uᵀ(J1 − J2) of each row, over the DOFs of its group, into ``out`` from index ``starts[row]``."""
         if len(rows.pair):
-            _jacobian(
+            write_jacobians(
                 terms.cdof,
                 terms.subtree_com,
                 terms.root,
@@ -307,131 +297,3 @@ class CollisionRows:
 def _tree_dofs(terms: Kinematics, trees: tuple[int, int]) -> np.ndarray:
     """Return the DOFs of one or two trees, −1: the fixed environment, which has none."""
     return np.concatenate([terms.tree_dofs(tree) for tree in dict.fromkeys(trees) if tree >= 0])
-
-
-@numba.njit(cache=True)
-def _find(active, key, order, ngeom, near):
-    """Return where each near pair stands among the active ones, −1 if nowhere; ``key`` holds the pairs' shapes, sorted."""
-    place = np.full(key.shape[0], -1)
-    for k in range(active.shape[0]):
-        wanted = active[k, 0] * ngeom + active[k, 1]
-        at = np.searchsorted(key, wanted)
-        if at < key.shape[0] and key[at] == wanted:
-            place[order[at]] = k
-    return place[near]
-
-
-@numba.njit(cache=True)
-def _pair_rows(
-    xpos,
-    xmat,
-    cvel,
-    bias_acc,
-    com,
-    root,
-    bodies,
-    geoms,
-    zone,
-    near,
-    limit,
-    distance,
-    fromto,
-    hint,
-    known,
-    active,
-    dt,
-    rows,
-    kept,
-):
-    """Write the rows of all pairs inside their zones, or approaching too fast to stop, and what is kept of them."""
-    count, staying = 0, 0
-    p, old, local = np.empty((2, 3)), np.empty((2, 3)), np.empty((2, 3))
-    for n in range(near.shape[0]):
-        k, d = near[n], distance[n]
-        if d >= limit[n]:
-            continue
-        influence, security = zone[k]
-        b1, b2 = bodies[k]
-        p[0], p[1] = fromto[n, :3], fromto[n, 3:]
-        u = (p[0] - p[1]) / d if abs(d) > 1e-6 else hint[n]
-        u = u / np.sqrt(u[0] ** 2 + u[1] ** 2 + u[2] ** 2)
-        _put(rows, count, k, d, p, u, True, cvel, bias_acc, com, root, b1, b2)
-        rate = rows.rate[count]
-        if d > influence * (_RELEASE if known[n] >= 0 else 1.0):
-            if -rate > 0.7 * braking_speed(d - security, BRAKING, dt):
-                rows.xi[count] = 0.0
-                count += 1
-            continue
-        before = active.xi[known[n]] if known[n] >= 0 else 0.0
-        xi = damper_gain(before, min(d, influence), -rate, influence, security, DAMPING, OFFSET, dt)
-        rows.xi[count] = xi
-        count += 1
-        X1, X2 = xmat[b1].reshape(3, 3), xmat[b2].reshape(3, 3)
-        local[0], local[1] = X1.T @ (p[0] - xpos[b1]), X2.T @ (p[1] - xpos[b2])
-        kept.geoms[staying], kept.xi[staying], kept.u[staying] = geoms[k], xi, u
-        points, size = kept.points[staying], 1
-        points[0] = local
-        if known[n] >= 0:
-            for j in range(active.count[known[n]]):
-                before_local = active.points[known[n], j]
-                old[0], old[1] = xpos[b1] + X1 @ before_local[0], xpos[b2] + X2 @ before_local[1]
-                between = old[0] - old[1]
-                gap = u[0] * between[0] + u[1] * between[1] + u[2] * between[2]
-                aside = between - gap * u
-                slid = np.sqrt(aside[0] ** 2 + aside[1] ** 2 + aside[2] ** 2)
-                new = size <= _KEPT and slid < _SLID and gap < influence
-                for i in range(size):
-                    apart = before_local[0] - points[i, 0]
-                    new = new and np.sqrt(apart[0] ** 2 + apart[1] ** 2 + apart[2] ** 2) > _SAME
-                if new:
-                    points[size] = before_local
-                    size += 1
-                    _put(rows, count, k, gap, old, u, False, cvel, bias_acc, com, root, b1, b2)
-                    rows.xi[count] = xi
-                    count += 1
-        kept.count[staying] = size
-        staying += 1
-    return count, staying
-
-
-@numba.njit(cache=True)
-def _put(rows, at, pair, distance, points, u, witness, cvel, bias_acc, com, root, b1, b2):
-    """Write a row without its bound; the bias is that of points fixed in their bodies."""
-    one, two = np.empty((2, 6)), np.empty((2, 6))
-    point_motion(cvel[b1], bias_acc[b1], points[0] - com[root[b1]], one)
-    point_motion(cvel[b2], bias_acc[b2], points[1] - com[root[b2]], two)
-    rows.pair[at], rows.distance[at], rows.witness[at] = pair, distance, witness
-    rows.points[at], rows.u[at] = points, u
-    rate, bias = 0.0, 0.0
-    for i in range(3):
-        rate += u[i] * (one[0, i] - two[0, i])
-        bias += u[i] * (one[1, i] - two[1, i])
-    rows.rate[at], rows.bias[at] = rate, bias
-
-
-@numba.njit(cache=True)
-def _set_bounds(zone, rows, curved, dt):
-    """Write (24); how far the distance's own acceleration may differ from that of points fixed in the bodies is bounded."""
-    for n in range(rows.pair.shape[0]):
-        influence, security = zone[rows.pair[n]]
-        bias = rows.bias[n]
-        if rows.witness[n]:
-            bias = rows.bias[n] = min(max(curved[n], bias - _CURVATURE), bias + _CURVATURE)
-        allowed = approach_limit(rows.distance[n], rows.xi[n], influence, security, BRAKING, dt)
-        if -_TOUCHING < rows.distance[n] < security:  # inside the margin: withdraw, but without a jerk
-            allowed = max(allowed, -max(rows.rate[n], 0.0) - WITHDRAWAL * dt)
-        rows.bound[n] = (-allowed - rows.rate[n]) / dt - bias
-
-
-@numba.njit(cache=True)
-def _jacobian(cdof, com, root, chain_start, chain_dofs, bodies, pair, points, u, offsets, starts, out):
-    column = np.empty(6)
-    for n in range(pair.shape[0]):
-        for side in range(2):
-            body = bodies[pair[n], side]
-            sign, at = 1.0 - 2.0 * side, starts[n] + offsets[pair[n], side]
-            r = points[n, side] - com[root[body]]
-            for e in range(chain_start[body], chain_start[body + 1]):
-                dof = chain_dofs[e]
-                point_column(cdof[dof], r, column)
-                out[at + dof] += sign * (u[n, 0] * column[0] + u[n, 1] * column[1] + u[n, 2] * column[2])

@@ -15,6 +15,7 @@ from typing import Any
 import numba
 import numpy as np
 
+from interplay.constraints.base import GivesWay, RowBlock
 from interplay.maths.rotations import rotation_log
 from interplay.maths.steps import smooth_step
 from interplay.scene.kinematics import Kinematics, point_column, point_motion
@@ -26,6 +27,12 @@ FORCE_COST = 1e-6
 RETURN_SPEED, STOPPING = 0.2, 200.0
 """Fastest return [m/s, rad/s] of a contact that has slipped, and fastest stop [m/s², rad/s²]: asked for more at once, a body
 would be thrown."""
+
+LEAST_FORCE = GivesWay("force", 0, np.inf, "N")
+"""How a wished minimum normal force gives way: it is a comfort, not a law."""
+
+SLIP, TURN = GivesWay("slip", 4, np.inf, "m/s²"), GivesWay("slip", 4, np.inf, "rad/s²")
+"""How the linear and the angular no-slip rows give way."""
 
 _FADED_COST = 1.0
 TORQUE_ARM = 0.1
@@ -151,7 +158,8 @@ def cone(half, friction):
         for b in (1.0, -1.0):
             for s in (1.0, -1.0):
                 # tz ≥ −μ'(X + Y) fz ± (Y fx − μ' tx) ± (X fy − μ' ty), and its mirror image for the upper side.
-                E[row] = a * Y, b * X, mu * (X + Y), -s * a * mu, -s * b * mu, s
+                E[row, 0], E[row, 1], E[row, 2] = a * Y, b * X, mu * (X + Y)
+                E[row, 3], E[row, 4], E[row, 5] = -s * a * mu, -s * b * mu, s
                 row += 1
     return E
 
@@ -168,8 +176,8 @@ class ContactRows:
         """First unknown (and first row) of each contact; last, their number."""
         self.size = int(self.start[-1])
         self._bodies = np.array([(c.first.body, c.second.body) for c in contacts], np.int64).reshape(n, 2)
-        self._cols, self._sign = _movers(self._bodies, terms.chain_start, terms.chain_dofs)
-        self.width = self._cols.shape[1]
+        cols, sign, self.width = _movers(self._bodies, terms.chain_start, terms.chain_dofs)
+        self._cols, self._sign = (np.ascontiguousarray(part[:, : self.width]) for part in (cols, sign))
         self._sites = np.array([c.first.site for c in contacts], np.int64)
         self._p = np.array([(c.p1, c.p2) for c in contacts]).reshape(n, 2, 3)
         self._R = np.array([(c.R1, c.R2) for c in contacts]).reshape(n, 2, 3, 3)
@@ -188,6 +196,22 @@ class ContactRows:
     def entries(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return unknown (or row), DOF and place in a Jacobian (n, 6, width) of each of its entries."""
         return _entries(self.dim, self.start, self._cols, self._sign)
+
+    def row_blocks(self, slip: int, wrench: int, pressed: np.ndarray) -> list[RowBlock]:
+        """Return the rows that may give way: no-slip rows, in A from ``slip`` on, and least forces ``pressed``.
+
+        These are bounds on unknowns, the first of which is the variable ``wrench``.
+        """
+
+        def name(row: int) -> str:
+            return " – ".join(self.contacts[int(np.searchsorted(self.start, row, "right")) - 1].label)
+
+        linear = np.arange(self.size) - np.repeat(self.start[:-1], self.dim) < 3
+        return [
+            RowBlock("x", pressed, LEAST_FORCE, lambda variable: name(variable - wrench)),
+            RowBlock("A", slip + np.flatnonzero(linear), SLIP, lambda row: name(row - slip)),
+            RowBlock("A", slip + np.flatnonzero(~linear), TURN, lambda row: name(row - slip)),
+        ]
 
     def update(self, terms: Kinematics, time: float, dt: float, jacobian: np.ndarray) -> None:
         """Fill ``jacobian`` (n, 6, width), right-hand sides and costs for the present state."""
@@ -253,12 +277,12 @@ class ContactRows:
 
 @numba.njit(cache=True)
 def _movers(bodies, chain_start, chain_dofs):
-    """Return the DOFs (n, width) that move the two bodies of each contact differently, and their signs, 0 where there is none."""
+    """Return the DOFs that move the two bodies of each contact differently, their signs, 0 where there is none, and the most."""
     n, longest = bodies.shape[0], 0
     for k in range(n):
         length = 0
-        for body in bodies[k]:
-            length += chain_start[body + 1] - chain_start[body]
+        for i in range(2):
+            length += chain_start[bodies[k, i] + 1] - chain_start[bodies[k, i]]
         longest = max(longest, length)
     cols, sign, width = np.zeros((n, longest), np.int64), np.zeros((n, longest)), 0
     for k in range(n):
@@ -277,7 +301,7 @@ def _movers(bodies, chain_start, chain_dofs):
                 j += 1
             size += 1
         width = max(width, size)
-    return cols[:, :width].copy(), sign[:, :width].copy()
+    return cols, sign, width
 
 
 @numba.njit(cache=True)
@@ -300,7 +324,17 @@ def _entries(dim, start, cols, sign):
 @numba.njit(cache=True)
 def _bounded(x, longest):
     size = np.sqrt(x[0] ** 2 + x[1] ** 2 + x[2] ** 2)
-    return x * (longest / size) if size > longest else x
+    if size > longest:
+        for i in range(3):
+            x[i] *= longest / size
+
+
+@numba.njit(cache=True)
+def _turned(X, R, out):
+    """Write the product of a body's rotation (9,) with a matrix (3, 3)."""
+    for i in range(3):
+        for j in range(3):
+            out[i, j] = X[3 * i] * R[0, j] + X[3 * i + 1] * R[1, j] + X[3 * i + 2] * R[2, j]
 
 
 @numba.njit(cache=True)
@@ -331,7 +365,8 @@ def _contact_rows(
     drift,
 ):
     motion1, motion2 = np.empty((2, 6)), np.empty((2, 6))
-    column, e, need = np.empty(6), np.empty(6), np.empty(6)
+    column, e, need, arm1, arm2, way = np.empty(6), np.empty(6), np.empty(6), np.empty(3), np.empty(3), np.empty(3)
+    Q, turn = np.empty((3, 3)), np.empty((3, 3))
     for k in range(bodies.shape[0]):
         b1, b2, at = bodies[k, 0], bodies[k, 1], start[k]
         made_at, fade_in = timing[k, 0], timing[k, 1]
@@ -340,38 +375,52 @@ def _contact_rows(
         force_cost = timing[k, 4] ** load * _FADED_COST ** (1.0 - load)
         for r in range(dim[k]):
             cost[at + r] = force_cost if r < 3 else force_cost / TORQUE_ARM**2
-        X1, X2 = xmat[b1].reshape(3, 3), xmat[b2].reshape(3, 3)
-        p = X1 @ p_local[k, 0] + xpos[b1]
-        q = X2 @ p_local[k, 1] + xpos[b2]
-        Q = X2 @ R_local[k, 1]
-        e[:3], e[3:] = q - p, 0.0
-        R = Q
+        X1, X2, pl, ql, c1, c2 = xmat[b1], xmat[b2], p_local[k, 0], p_local[k, 1], com[root[b1]], com[root[b2]]
+        p, R = position[k], rotation[k]
+        for i in range(3):
+            p[i] = X1[3 * i] * pl[0] + X1[3 * i + 1] * pl[1] + X1[3 * i + 2] * pl[2] + xpos[b1, i]
+            q = X2[3 * i] * ql[0] + X2[3 * i + 1] * ql[1] + X2[3 * i + 2] * ql[2] + xpos[b2, i]
+            e[i], e[3 + i] = q - p[i], 0.0
+            arm1[i], arm2[i] = p[i] - c1[i], p[i] - c2[i]
+        _turned(X2, R_local[k, 1], R)
         if dim[k] == 6:
-            R = X1 @ R_local[k, 0]
-            rotation_log(Q @ R.T, e[3:])
-        point_motion(cvel[b1], bias_acc[b1], p - com[root[b1]], motion1)
-        point_motion(cvel[b2], bias_acc[b2], p - com[root[b2]], motion2)
+            for i in range(3):
+                for j in range(3):
+                    Q[i, j] = R[i, j]
+            _turned(X1, R_local[k, 0], R)
+            for i in range(3):
+                for j in range(3):
+                    turn[i, j] = Q[i, 0] * R[j, 0] + Q[i, 1] * R[j, 1] + Q[i, 2] * R[j, 2]
+            rotation_log(turn, e[3:])
+        point_motion(cvel[b1], bias_acc[b1], arm1, motion1)
+        point_motion(cvel[b2], bias_acc[b2], arm2, motion2)
         # (20): (J1 − J2) q̈ = (e/Δt − (v1 − v2))/Δt − (J̇1 − J̇2) q̇, world axes at p_C1; then turned into C axes.
         # A contact that stopped its bodies within one step would make the torques jump: while it fades in it is critically
         # damped instead, v⁺ = ρ v + (1 − √ρ)² e/Δt, where ρ is how much of the relative velocity a step may leave.
         rho = (1.0 - load) * np.exp(-2.0 * dt / _SETTLING) if time < made_at + fade_in else 0.0
         pull = (1.0 - np.sqrt(rho)) ** 2
         for half in range(2):  # linear, angular: a contact that has slipped is brought back at a bounded pace
-            part = slice(3 * half, 3 * half + 3)
-            back = _bounded(pull * e[part] / dt, RETURN_SPEED)
-            stop = _bounded((back - (1.0 - rho) * (motion1[0, part] - motion2[0, part])) / dt, STOPPING)
-            need[part] = stop - (motion1[1, part] - motion2[1, part])
+            for i in range(3):
+                way[i] = pull * e[3 * half + i] / dt
+            _bounded(way, RETURN_SPEED)
+            for i in range(3):
+                r = 3 * half + i
+                way[i] = (way[i] - (1.0 - rho) * (motion1[0, r] - motion2[0, r])) / dt
+            _bounded(way, STOPPING)
+            for i in range(3):
+                r = 3 * half + i
+                need[r] = way[i] - (motion1[1, r] - motion2[1, r])
         for r in range(dim[k]):
             h = 3 * (r // 3)
             rhs[at + r] = R[0, r - h] * need[h] + R[1, r - h] * need[h + 1] + R[2, r - h] * need[h + 2]
-        position[k], rotation[k], drift[k] = p, R, e
+        for r in range(6):
+            drift[k, r] = e[r]
         for j in range(cols.shape[1]):
             s = sign[k, j]
             if s == 0.0:
                 break
             i = cols[k, j]
-            origin = com[root[b1]] if s > 0 else com[root[b2]]
-            point_column(cdof[i], p - origin, column)
+            point_column(cdof[i], arm1 if s > 0 else arm2, column)
             for r in range(3):
                 J[k, r, j] = s * (R[0, r] * column[0] + R[1, r] * column[1] + R[2, r] * column[2])
                 J[k, r + 3, j] = s * (R[0, r] * column[3] + R[1, r] * column[4] + R[2, r] * column[5])
@@ -391,10 +440,11 @@ def _forces(x, dim, start, J, cols, sign, position, rotation, site_xpos, sites, 
         for i in range(3):
             out[i] = R[i, 0] * w[0] + R[i, 1] * w[1] + R[i, 2] * w[2]
             out[3 + i] = R[i, 0] * w[3] + R[i, 1] * w[4] + R[i, 2] * w[5]
-        arm = position[k] - site_xpos[sites[k]]
-        out[3] += arm[1] * out[2] - arm[2] * out[1]
-        out[4] += arm[2] * out[0] - arm[0] * out[2]
-        out[5] += arm[0] * out[1] - arm[1] * out[0]
+        p, q = position[k], site_xpos[sites[k]]
+        a, b, c = p[0] - q[0], p[1] - q[1], p[2] - q[2]
+        out[3] += b * out[2] - c * out[1]
+        out[4] += c * out[0] - a * out[2]
+        out[5] += a * out[1] - b * out[0]
 
 
 @numba.njit(cache=True)

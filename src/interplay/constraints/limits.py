@@ -1,4 +1,4 @@
-"""Joint limits: velocity (30) and position by a velocity damper (31), as bounds on q̈."""
+"""Limits of joints: velocity (30) and position by a velocity damper (31) as bounds on q̈, torque (28); how they give way."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import mujoco
 import numba
 import numpy as np
 
+from interplay.constraints.base import GivesWay, RowBlock
 from interplay.constraints.damper import approach_limit, damper_gain
 from interplay.models.motors import torque_limits
 
@@ -19,6 +20,10 @@ BRAKING = 40.0
 
 DAMPING, OFFSET = 0.5, 0.2
 """ξ0 and the offset added on activation [rad/s or m/s]."""
+
+
+JOINT, TORQUE = GivesWay("limit", 2, 3000.0, "rad/s²"), GivesWay("torque", 3, 1000.0, "N·m")
+"""How bounds on q̈ and torque limits give way."""
 
 
 class JointLimits(NamedTuple):
@@ -58,6 +63,19 @@ class JointLimits(NamedTuple):
     ) -> None:
         """Fill bounds on q̈ (nv,); ``xi`` (2, joints) keeps the damping of active joints, 0 where inactive, and is updated."""
         _bounds(self.dof, self.adr, self.low, self.high, self.influence, self.speed, qpos, qvel, dt, xi, lower, upper)
+
+
+def joint_rows(m: mujoco.MjModel, lower: np.ndarray, upper: np.ndarray, driven: np.ndarray) -> list[RowBlock]:
+    """Return the rows of a program's joints: bounds on q̈ (nv,), and the torques of some DOFs, which stand first in G."""
+
+    def name(dof: int) -> str:
+        return m.joint(int(m.dof_jntid[dof])).name or f"dof {dof}"
+
+    bounded = np.flatnonzero(np.isfinite(lower) | np.isfinite(upper))
+    return [
+        RowBlock("x", bounded, JOINT, name),
+        RowBlock("G", np.arange(len(driven)), TORQUE, lambda row: name(int(driven[row]))),
+    ]
 
 
 @numba.njit(cache=True)

@@ -11,14 +11,17 @@ from collections.abc import Sequence
 import numba
 import numpy as np
 
-from interplay.constraints.collision import Avoidance, PairRows
+from interplay.constraints.base import Limit, RowBlock
+from interplay.constraints.collision import COLLISION, Avoidance, PairRows
 from interplay.constraints.contact import Contact, ContactRows
-from interplay.constraints.limits import JointLimits
+from interplay.constraints.limits import JointLimits, joint_rows
 from interplay.control.cost import Cost
+from interplay.control.plan import Conflict
 from interplay.control.structure import Structure, structure_key
 from interplay.control.trees import Trees
 from interplay.objectives.base import Objective
 from interplay.qp.problem import QP
+from interplay.qp.relaxation import Slack
 from interplay.scene.kinematics import Kinematics
 
 _KEPT = 32
@@ -33,9 +36,16 @@ class Structures:
         self.trees = Trees(terms.model, limits.torque)
         self._known: dict[object, Structure] = {}
 
-    def knows(self, contacts: Sequence[Contact], cost: Cost, collisions: Avoidance, slots: np.ndarray) -> bool:
-        """Return whether there is a structure of these contacts, objectives and collision slots."""
-        return structure_key(contacts, cost, collisions, slots) in self._known
+    def knows(
+        self,
+        contacts: Sequence[Contact],
+        cost: Cost,
+        collisions: Avoidance,
+        slots: np.ndarray,
+        limits: Sequence[Limit],
+    ) -> bool:
+        """Return whether there is a structure of these contacts, objectives, collision slots and limits."""
+        return structure_key(contacts, cost, collisions, slots, limits) in self._known
 
     def get(
         self,
@@ -44,12 +54,13 @@ class Structures:
         cost: Cost,
         collisions: Avoidance,
         slots: np.ndarray,
+        limits: Sequence[Limit],
     ) -> Structure:
-        """Return the structure of these contacts, objectives and collision slots: one known already, or a new one."""
-        key = structure_key(contacts, cost, collisions, slots)
+        """Return the structure of these contacts, objectives, slots and limits: one known already, or a new one."""
+        key = structure_key(contacts, cost, collisions, slots, limits)
         found = self._known.pop(key, None)
         if found is None:
-            found = Structure(self.trees, rows, cost, collisions, slots)
+            found = Structure(self.trees, rows, cost, collisions, slots, limits)
         self._known[key] = found  # the one used last stands last
         if len(self._known) > _KEPT:
             del self._known[next(iter(self._known))]
@@ -57,7 +68,7 @@ class Structures:
 
 
 class Assembly:
-    """The program of one set of contacts and objectives."""
+    """The program of one set of contacts, objectives and limits."""
 
     def __init__(
         self,
@@ -68,13 +79,14 @@ class Assembly:
         collisions: Avoidance,
         slots: np.ndarray,
         torque: np.ndarray,
+        limits: Sequence[Limit] = (),
     ):
-        """Take what is asked, the collision rows set aside for each group of pairs, and the torque limits of all DOFs."""
-        self.contacts, self.objectives, self.collisions = contacts, objectives, collisions
+        """Take what is asked, the collision rows set aside for each group of pairs, the torque limits of all DOFs, other limits."""
+        self.contacts, self.objectives, self.collisions, self.limits = contacts, objectives, collisions, limits
         self._model = terms.model
         self.rows = rows = ContactRows(terms, contacts)
         self.cost = Cost(structures.trees, objectives, contacts)
-        self.structure = s = structures.get(contacts, rows, self.cost, collisions, slots)
+        self.structure = s = structures.get(contacts, rows, self.cost, collisions, slots, limits)
         self.nv, self.n, self.slip_rows, self.residual_rows = s.nv, s.n, s.slip_rows, s.residual_rows
         part = {name: s.source[where] for name, where in s.parts.items()}
         self.cost.write_into(part["hessian"], part["weight"], part["residual"])
@@ -84,7 +96,7 @@ class Assembly:
         part["cone"][:] = np.concatenate([np.zeros(0), *(c.cone().ravel() for c in contacts)])
         self._torque = torque[s.torque_dofs]
         self.b, self.c = np.zeros(s.residual_rows.stop), np.zeros(s.n)
-        self.h_l, self.h_u = np.full(s.collision_rows.stop, -np.inf), np.full(s.collision_rows.stop, np.inf)
+        self.h_l, self.h_u = np.full(s.limit_rows.stop, -np.inf), np.full(s.limit_rows.stop, np.inf)
         self.h_l[s.cone_rows] = 0.0
         self.x_l, self.x_u = np.full(s.n, -np.inf), np.full(s.n, np.inf)
         for k, contact in enumerate(contacts):
@@ -97,6 +109,14 @@ class Assembly:
         """Normal forces with a wished minimum."""
         self.slot_pair = np.full(int(slots.sum()), -1)
         """Pair of shapes in each slot at present, −1: none."""
+        self._limit_rows: list[tuple[Limit, slice, np.ndarray]] = []
+        """Each limit, its rows, and where its Jacobian stands in the source."""
+        row, start = s.limit_rows.start, 0
+        for limit in limits:
+            size = limit.dim * len(limit.dofs)
+            jacobian = part["limit"][start : start + size].reshape(limit.dim, -1)
+            self._limit_rows.append((limit, slice(row, row + limit.dim), jacobian))
+            row, start = row + limit.dim, start + size
         self.qp = QP(s.P, self.c, s.A, self.b, s.G, self.h_l, self.h_u, self.x_l, self.x_u, s, self._names())
 
     def _names(self) -> np.ndarray:
@@ -109,6 +129,9 @@ class Assembly:
                 s.torque_dofs * _MANY,
                 _numbered(contacts, np.diff(s.facet_start)),
                 _numbered(s.nv + np.arange(len(s.slots)), s.slots),
+                _numbered(
+                    s.nv + len(s.slots) + np.arange(len(self.limits)), np.array([x.dim for x in self.limits], int)
+                ),
                 dofs * _MANY + 1,
                 _numbered(contacts, self.rows.dim) + _MANY // 2,
                 np.full(s.n - s.y, -1),
@@ -153,6 +176,8 @@ class Assembly:
         )
         self.x_l[: s.nv], self.x_u[: s.nv] = q_bounds
         self._fill_collisions(terms, pairs)
+        for limit, at, jacobian in self._limit_rows:
+            jacobian[:], self.h_l[at], self.h_u[at] = limit.checked_rows(terms, time, dt)
         s.fill_P(s.source)
         s.fill_A(s.source)
         s.fill_G(s.source)
@@ -171,25 +196,41 @@ class Assembly:
         lower[row], self.slot_pair[row] = pairs.bound, pairs.pair
         self.collisions.jacobian(terms, pairs, start, self._pair_rows)
 
-    def label(self, block: str, index: int) -> tuple[str, str, str]:
-        """Return kind, name and unit of a row that may give way."""
-        s, m = self.structure, self._model
-        if block == "A":
-            contact = int(np.searchsorted(self.rows.start, index - s.slip_rows.start, "right")) - 1
-            linear = index - s.slip_rows.start - self.rows.start[contact] < 3
-            return "slip", " – ".join(self.contacts[contact].label), "m/s²" if linear else "rad/s²"
-        if block == "x" and index >= s.nv:
-            contact = int(np.searchsorted(self.rows.start, index - s.w, "right")) - 1
-            return "force", " – ".join(self.contacts[contact].label), "N"
-        if block == "G" and index >= s.collision_rows.start:
-            return "collision", self.collisions.pairs[self.slot_pair[index - s.collision_rows.start]].name, "m/s²"
-        dof = index if block == "x" else int(s.torque_dofs[index])
-        joint = m.joint(int(m.dof_jntid[dof])).name or f"dof {dof}"
-        return ("limit", joint, "rad/s²") if block == "x" else ("torque", joint, "N·m")
+    # -- what gives way ------------------------------------------------------------------------------------------------
+
+    def row_blocks(self) -> list[RowBlock]:
+        """Return the rows of the present program that may give way, each kind as it is declared where its rows are."""
+        s, nv = self.structure, self.nv
+        first, pairs, in_slot = s.collision_rows.start, self.collisions.pairs, self.slot_pair
+        near = first + np.flatnonzero(in_slot >= 0)
+        return [
+            *self.rows.row_blocks(s.slip_rows.start, s.w, self.pressed),
+            RowBlock("G", near, COLLISION, lambda row: pairs[int(in_slot[row - first])].name),
+            *joint_rows(self._model, self.x_l[:nv], self.x_u[:nv], s.torque_dofs),
+            *(limit.row_block(at.start) for limit, at, _ in self._limit_rows),
+        ]
+
+    def relaxable(self) -> list[Slack]:
+        """Return the rows that may give way, for ``relax``."""
+        return [
+            Slack(rows.block, index, rows.gives_way.order, rows.gives_way.cap)
+            for rows in self.row_blocks()
+            for index in rows.index.tolist()
+        ]
+
+    def name_conflicts(self, slack: Sequence[tuple[str, int, float]]) -> tuple[Conflict, ...]:
+        """Return the conflicts of rows that gave way ('A', 'G' or 'x', index, by how much); rows of one name are one conflict."""
+        owner = {(rows.block, index): rows for rows in self.row_blocks() for index in rows.index.tolist()}
+        worst: dict[tuple[str, str, str], float] = {}
+        for block, index, amount in slack:
+            rows = owner[block, index]
+            label = rows.gives_way.kind, rows.name(index), rows.gives_way.unit
+            worst[label] = max(worst.get(label, 0.0), abs(amount))
+        return tuple(Conflict(kind, name, amount, unit) for (kind, name, unit), amount in sorted(worst.items()))
 
 
 _MANY = 1 << 14
-"""More than a scene has sites, and than a contact or a group of pairs has rows."""
+"""More than a scene has sites, and than a contact, a group of pairs or a limit has rows."""
 
 
 def _numbered(owners: np.ndarray, counts: np.ndarray) -> np.ndarray:
@@ -219,16 +260,18 @@ def _take_slots(pair, group, before, slot_row, slots, slot_start, slot_width):
 
     A pair keeps the rows it had before: the solver's first guess is which rows held.
     """
-    taken = np.zeros(before.shape[0], np.bool_)
-    row, start = np.full(pair.shape[0], -1), np.empty(pair.shape[0], np.int64)
+    taken = np.zeros(before.shape[0], np.int64)
+    row, start = np.empty(pair.shape[0], np.int64), np.empty(pair.shape[0], np.int64)
+    for n in range(pair.shape[0]):
+        row[n] = -1
     for wanted in range(3):  # its own, then empty ones, then any
         for n in range(pair.shape[0]):
             g = group[n]
             for r in range(slot_row[g], slot_row[g] + slots[g]):
                 if row[n] >= 0:
                     break
-                if not taken[r] and (wanted == 2 or before[r] == (pair[n] if wanted == 0 else -1)):
-                    row[n], taken[r] = r, True
+                if taken[r] == 0 and (wanted == 2 or before[r] == (pair[n] if wanted == 0 else -1)):
+                    row[n], taken[r] = r, 1
     for n in range(pair.shape[0]):
         g = group[n]
         start[n] = slot_start[g] + (row[n] - slot_row[g]) * slot_width[g]

@@ -8,6 +8,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
+from interplay.constraints.base import Limit
 from interplay.constraints.collision import ActivePairs
 from interplay.constraints.collision_set import Pair
 from interplay.constraints.contact import Contact
@@ -31,6 +32,8 @@ class Demands(NamedTuple):
     """Pairs of shapes that keep apart."""
     late: Mapping[str, int] = NOBODY
     """How many steps late a character perceives the others; who is not in it sees the present."""
+    limits: tuple[Limit, ...] = ()
+    """Limits beside those of joints and motors."""
     ceded_acceleration: np.ndarray | None = None
     """Accelerations (nv,) that objectives let happen beside what they ask for: where the user's hand is given way."""
     limp: np.ndarray | None = None

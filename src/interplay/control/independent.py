@@ -26,8 +26,8 @@ from interplay.constraints.collision import ActivePairs
 from interplay.constraints.contact import TORQUE_ARM
 from interplay.control.assembly import Assembly
 from interplay.control.controller import Demands
-from interplay.control.integrated import name_conflicts, relaxable, solve_or_relax
-from interplay.control.plan import Conflict, Plan
+from interplay.control.integrated import solve_or_relax
+from interplay.control.plan import FORCE_QUANTUM, Conflict, Plan, rounded
 from interplay.control.program import Program, Programs
 from interplay.control.state import State
 from interplay.qp import solvers
@@ -103,7 +103,7 @@ class IndependentController:
         nan = float("nan")
         found = QPSolution(x, True, "independent", 0, nan, nan, nan, 0.0)
         plan = self.programs.plan(program, found, state, conflicts, clock.perf_counter() - begin)
-        return replace(plan, tau=tau)
+        return replace(plan, tau=rounded(tau, FORCE_QUANTUM))
 
     # -- the programs --------------------------------------------------------------------------------------------------
 
@@ -124,7 +124,7 @@ class IndependentController:
         for tree in map(int, np.unique(terms.model.dof_treeid[driven])):
             mine = self._own(qp, assembly, tree)
             found, gave_way = self._solve_part(share(qp, x, mine, self._foreign(assembly, tree)), assembly)
-            conflicts += name_conflicts(gave_way, assembly)
+            conflicts += assembly.name_conflicts(gave_way)
             if found is None:  # nothing is known to be better than to let go
                 conflicts.append(Conflict("solver", f"no solution for {self._name(tree)}", 0.0, ""))
                 continue
@@ -169,11 +169,12 @@ class IndependentController:
             if found.solved:
                 return found.x, []
         places = {block: {int(row): k for k, row in enumerate(rows)} for block, rows in partial.rows.items()}
-        kinds = {
-            kind: [(block, places[block][row]) for block, row in rows if row in places[block]]
-            for kind, rows in relaxable(assembly).items()
-        }
-        relaxed = relax(partial.qp, kinds, Piqp())
+        rows = [
+            row._replace(index=places[row.block][row.index])
+            for row in assembly.relaxable()
+            if row.index in places[row.block]
+        ]
+        relaxed = relax(partial.qp, rows, Piqp())
         if relaxed is None:
             return None, []
         return relaxed.solution.x, [(block, int(partial.rows[block][k]), s) for block, k, s in relaxed.slack]

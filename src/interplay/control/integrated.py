@@ -7,7 +7,6 @@ import time as clock
 import numpy as np
 
 from interplay.constraints.collision import ActivePairs
-from interplay.control.assembly import Assembly
 from interplay.control.controller import Demands
 from interplay.control.plan import Conflict, Plan
 from interplay.control.program import Program, Programs
@@ -84,10 +83,10 @@ def solve_or_relax(
         if found.solved:
             return found, ()
         conflict = found.conflict
-    relaxed = relax(qp, relaxable(assembly), solvers.make_solver("piqp"), conflict)
+    relaxed = relax(qp, assembly.relaxable(), solvers.make_solver("piqp"), conflict)
     if relaxed is None:
         return _let_go(programs, program, state)
-    named = name_conflicts(relaxed.slack, assembly)
+    named = assembly.name_conflicts(relaxed.slack)
     return relaxed.solution, named or (Conflict("solver", "no residual conflict", 0.0, ""),)
 
 
@@ -99,27 +98,4 @@ def _let_go(programs: Programs, program: Program, state: State) -> tuple[QPSolut
     slip = qp.A[rows] @ x - qp.b[rows]
     gave = [("A", rows.start + k, float(s)) for k, s in enumerate(slip)]
     found = QPSolution(x, True, "let go", 0, float("nan"), float("nan"), float("nan"), 0.0)
-    return found, (Conflict("solver", "no solution", 0.0, ""), *name_conflicts(gave, assembly))
-
-
-def relaxable(assembly: Assembly) -> dict[str, list[tuple[str, int]]]:
-    """Return the rows (block, index) of each kind that may give way."""
-    s, nv = assembly.structure, assembly.nv
-    nearby = s.collision_rows.start + np.flatnonzero(assembly.slot_pair >= 0)
-    bounded = np.flatnonzero(np.isfinite(assembly.x_l[:nv]) | np.isfinite(assembly.x_u[:nv]))
-    return {
-        "force": [("x", index) for index in assembly.pressed.tolist()],
-        "collision": [("G", index) for index in nearby.tolist()],
-        "limit": [("x", index) for index in bounded.tolist()],
-        "torque": [("G", index) for index in range(s.torque_rows.stop)],
-        "slip": [("A", index) for index in range(s.slip_rows.start, s.slip_rows.stop)],
-    }
-
-
-def name_conflicts(slack: list[tuple[str, int, float]], assembly: Assembly) -> tuple[Conflict, ...]:
-    """Return the named conflicts; the six rows of a contact are one."""
-    worst: dict[tuple[str, str, str], float] = {}
-    for block, index, amount in slack:
-        label = assembly.label(block, index)
-        worst[label] = max(worst.get(label, 0.0), abs(amount))
-    return tuple(Conflict(kind, name, amount, unit) for (kind, name, unit), amount in sorted(worst.items()))
+    return found, (Conflict("solver", "no solution", 0.0, ""), *assembly.name_conflicts(gave))

@@ -18,8 +18,8 @@ OPENED, SUNK = 0.01, 0.02
 """How far a contact is open [m] when its two sides no longer touch, and how deep [m] the ground is not where it
 seems: rounding, and the soles of shoes, are less."""
 
-WISHES = frozenset({"force"})
-"""What may give way in a plan that can still be carried out as it is: a wished force is a comfort, no law."""
+LAWS = frozenset({"collision", "limit", "torque", "slip", "solver", "fall"})
+"""Kinds of conflicts after which a plan cannot be carried out as it is; a wished force is a comfort, no law."""
 
 
 def rounded(x: np.ndarray, quantum: float) -> np.ndarray:
@@ -93,7 +93,7 @@ class Plan:
         """Whether it may happen as it is: nothing gave way but wishes, what it counts on is there, and nobody is in the ground."""
         if self.widest > OPENED or self.sunk > SUNK:
             return False
-        return not self.conflicts or all(c.kind in WISHES for c in self.conflicts)
+        return not self.conflicts or all(c.kind not in LAWS for c in self.conflicts)
 
     @property
     def fallback(self) -> bool:

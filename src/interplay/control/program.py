@@ -116,9 +116,10 @@ class Programs:
             return None
         self._foreseen, slots = contacts, now.structure.slots
         cost = Cost(self._structures.trees, now.objectives, contacts)
-        if self._structures.knows(contacts, cost, self._pairs, slots):
+        if self._structures.knows(contacts, cost, self._pairs, slots, now.limits):
             return None
-        ahead = Assembly(self.terms, self._structures, contacts, now.objectives, self._pairs, slots, self.limits.torque)
+        motors = self.limits.torque
+        ahead = Assembly(self.terms, self._structures, contacts, now.objectives, self._pairs, slots, motors, now.limits)
         ahead.x_l[: now.nv], ahead.x_u[: now.nv] = self._lower, self._upper
         ahead.x_l[ahead.pressed] = 0.0
         return ahead.qp
@@ -140,6 +141,7 @@ class Programs:
         unknowns = rounded(found.x[nv : nv + rows.size], FORCE_QUANTUM)
         wrenches, _, contact = rows.forces(terms, unknowns, assembly.jacobian)
         tau = terms.mass_times(qacc) + terms.qfrc_bias - terms.qfrc_passive - state.applied - contact
+        tau = rounded(tau, FORCE_QUANTUM)
         tau[assembly.structure.free_dofs] = 0.0
         return Plan(
             qacc,
@@ -161,10 +163,15 @@ class Programs:
         """Return the assembly of the present demands: the last one, unless they have changed or more pairs came near."""
         present, last = self.assembly, self._demanded
         grown = self._grow_slots(rows)
-        changed = demands.contacts is not last.contacts or demands.objectives != last.objectives
+        changed = (
+            demands.contacts is not last.contacts
+            or demands.objectives != last.objectives
+            or demands.limits != last.limits
+        )
         if present is None or changed or grown:
+            for demand in (*demands.objectives, *demands.limits):
+                demand.attach(self.scene)
             for objective in demands.objectives:
-                objective.attach(self.scene)
                 if self.dt >= objective.longest_dt:
                     raise InputError(
                         f"dt: {self.dt:g} s is too long for {objective.label!r} (stiffness {objective.stiffness:g} 1/s²): it would "
@@ -173,7 +180,14 @@ class Programs:
             slots = np.array([self._slots.get(trees, 0) for trees in self._pairs.groups], np.int64)
             objectives = self._perception.objectives(self.terms, demands.objectives)
             present = Assembly(
-                self.terms, self._structures, demands.contacts, objectives, self._pairs, slots, self.limits.torque
+                self.terms,
+                self._structures,
+                demands.contacts,
+                objectives,
+                self._pairs,
+                slots,
+                self.limits.torque,
+                demands.limits,
             )
             self.assembly = present
         self._demanded = demands

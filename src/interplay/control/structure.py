@@ -1,8 +1,8 @@
 """The pattern of a program: which variables and rows it has, and where its matrices take their values from.
 
 Variables: q̈, w (6 per contact, 3 of a point), y (residuals of coupled objectives). It depends on which bodies are in contact and
-in which way, on which trees objectives couple, and on how many collision rows are set aside; not on where contacts are, nor on
-what objectives want. A motion comes back to few patterns, so they are kept.
+in which way, on which trees objectives couple, on which DOFs limits concern, and on how many collision rows are set aside; not on
+where contacts are, nor on what objectives want. A motion comes back to few patterns, so they are kept.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Hashable, Sequence
 
 import numpy as np
 
+from interplay.constraints.base import Limit
 from interplay.constraints.collision import Avoidance
 from interplay.constraints.contact import Contact, ContactRows
 from interplay.control.cost import Cost
@@ -28,6 +29,7 @@ class Structure:
         cost: Cost,
         collisions: Avoidance,
         slots: np.ndarray,
+        limits: Sequence[Limit],
     ):
         """Lay out variables and rows; ``slots`` says how many collision rows are set aside for each group of pairs."""
         residuals, widths = len(cost.residual_rate), np.array([len(d) for d in collisions.dofs], np.int64)
@@ -49,6 +51,7 @@ class Structure:
             "wrench": rows.size,
             "weight": residuals,
             "cone": int(facets @ rows.dim),
+            "limit": sum(limit.dim * len(limit.dofs) for limit in limits),
         }
         start = 0
         for name, size in sizes.items():
@@ -56,15 +59,15 @@ class Structure:
             start += size
         self.source = np.zeros(start)
         self.source[0] = 1.0
-        # Rows of A: dynamics of unactuated DOFs, no-slip, residuals; of G: torques, friction, collisions.
+        # Rows of A: dynamics of unactuated DOFs, no-slip, residuals; of G: torques, friction, collisions, limits.
         free, driven_rows, cones = len(self.free_dofs), len(self.torque_dofs), int(facets.sum())
         self.slip_rows = slice(free, free + rows.size)
         self.residual_rows = slice(self.slip_rows.stop, self.slip_rows.stop + residuals)
-        self.torque_rows = slice(0, driven_rows)
         self.cone_rows = slice(driven_rows, driven_rows + cones)
         self.facet_start = np.concatenate([[0], np.cumsum(facets)])
         """First facet of each contact among the friction rows; last, their number."""
         self.collision_rows = slice(self.cone_rows.stop, self.cone_rows.stop + int(slots.sum()))
+        self.limit_rows = slice(self.collision_rows.stop, self.collision_rows.stop + sum(limit.dim for limit in limits))
         self.slot_row = np.concatenate([[0], np.cumsum(slots)])[:-1]
         self.slot_width = widths
         self.slot_start = np.concatenate([[0], np.cumsum(slots * widths)])[:-1]
@@ -72,7 +75,7 @@ class Structure:
         forces = Entries(*rows.entries())
         self.P, self.fill_P = self._hessian(trees.hessian(cost.dense.tobytes()))
         self.A, self.fill_A = self._equalities(cost, trees.free_mass, forces)
-        self.G, self.fill_G = self._inequalities(rows, facets, collisions, trees.torque_mass, forces)
+        self.G, self.fill_G = self._inequalities(rows, facets, collisions, limits, trees.torque_mass, forces)
 
     def _hessian(self, motion: Entries) -> tuple:
         """Return P: the trees' blocks, then the costs of wrenches and residuals on the diagonal; columns ascend already."""
@@ -104,7 +107,13 @@ class Structure:
         return pattern.freeze((self.residual_rows.stop, self.n))
 
     def _inequalities(
-        self, rows: ContactRows, facets: np.ndarray, collisions: Avoidance, mass: Entries, forces: Entries
+        self,
+        rows: ContactRows,
+        facets: np.ndarray,
+        collisions: Avoidance,
+        limits: Sequence[Limit],
+        mass: Entries,
+        forces: Entries,
     ) -> tuple:
         pattern = Pattern()
         self._motion_rows(pattern, self.torque_dofs, mass, forces)
@@ -113,14 +122,19 @@ class Structure:
         # A group's rows reach over all DOFs of its two trees, so that any pair of them fits.
         first, source = self.collision_rows.start, self.parts["collision"].start
         pattern.add_blocks(first, self.slots.tolist(), collisions.dofs, source)
-        return pattern.freeze((self.collision_rows.stop, self.n))
+        heights, dofs = [limit.dim for limit in limits], [limit.dofs for limit in limits]
+        pattern.add_blocks(self.limit_rows.start, heights, dofs, self.parts["limit"].start)
+        return pattern.freeze((self.limit_rows.stop, self.n))
 
 
 _FACETS = {"grasp": 0, "point": 4}
 """Facets of a contact's cone; a patch has 16."""
 
 
-def structure_key(contacts: Sequence[Contact], cost: Cost, collisions: Avoidance, slots: np.ndarray) -> Hashable:
+def structure_key(
+    contacts: Sequence[Contact], cost: Cost, collisions: Avoidance, slots: np.ndarray, limits: Sequence[Limit]
+) -> Hashable:
     """Return what a structure depends on within one scene."""
     touching = tuple((c.first.body, c.second.body, c.kind, c.min_force > 0) for c in contacts)
-    return touching, cost.key, tuple(collisions.groups), slots.tobytes()
+    limited = tuple((limit.dim, limit.dofs.tobytes()) for limit in limits)
+    return touching, cost.key, tuple(collisions.groups), slots.tobytes(), limited

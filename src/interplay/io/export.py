@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
-from interplay.errors import InputError, pick
+from interplay.errors import cannot_write, number, pick, whole
 from interplay.io.playback import write_html
 from interplay.io.recording import Recording
 from interplay.io.replay import Replay
@@ -18,8 +19,8 @@ from interplay.view.camera import Camera
 from interplay.view.painting import painter
 
 
-def export(folder: str | Path, out: str | Path, **options: Any) -> Path:
-    """Write a recording's folder in the form that the ending of ``out`` names."""
+def export(folder: str | Path, out: str | Path, tell: Callable[[str], None] = warnings.warn, **options: Any) -> Path:
+    """Write a recording's folder in the form that the ending of ``out`` names, and ``tell`` what could not be read of it."""
     out = Path(out)
     write = pick("export format", out.suffix.lower(), FORMATS)
     recording = Recording(folder)
@@ -27,7 +28,9 @@ def export(folder: str | Path, out: str | Path, **options: Any) -> Path:
         out.parent.mkdir(parents=True, exist_ok=True)
         write(recording, out, **options)
     except OSError as error:
-        raise InputError(f"cannot write {str(out)!r}: {error.strerror or error}") from None
+        raise cannot_write(out, error) from None
+    for gap in recording.missing:
+        tell(str(gap))
     return out
 
 
@@ -37,28 +40,32 @@ def write_targets(recording: Recording, out: Path) -> None:
 
 
 def write_npz(recording: Recording, out: Path) -> None:
-    """Write the exact record, as documented in docs/recording.md."""
+    """Write the exact record, as documented in docs/recording.md; what the recording does not know is not in it."""
     replay = Replay(recording)
     m, shape = replay.model, (recording.steps, len(recording.contacts))
     arrays: dict[str, Any] = {name: recording[name] for name in ("time", "qpos", "qvel", "qacc")}
-    arrays |= {name: np.zeros((recording.steps, m.nv)) for name in ("tau", "qfrc_contact", "qfrc_applied")}
-    arrays["contact_active"], arrays["contact_wrench"] = np.zeros(shape, bool), np.zeros((*shape, 6))
-    for step in replay.steps():
-        t = step.index
-        arrays["tau"][t], arrays["qfrc_contact"][t], arrays["qfrc_applied"][t] = (
-            step.tau,
-            step.qfrc_contact,
-            step.applied,
-        )
-        arrays["contact_active"][t, step.columns] = True
-        arrays["contact_wrench"][t, step.columns] = step.site_wrenches
-    fixed = [bool(m.body_treeid[m.site_bodyid[second]] < 0) for _, second in replay.sites]
-    names = [(a, "world" if still else b) for (a, b), still in zip(recording.contacts, fixed, strict=True)]
-    arrays["contact_names"] = np.array(names, dtype=str).reshape(-1, 2)
+    arrays["qfrc_applied"] = recording["applied"]
+    if "tau" in recording.known:
+        arrays["tau"] = recording["tau"]
+    if recording.overruled:
+        arrays["plan_tau"] = recording["plan_tau"]
+    if "wrench" in recording.known:
+        contact, active, wrench = np.zeros((recording.steps, m.nv)), np.zeros(shape, bool), np.zeros((*shape, 6))
+        for step in replay.steps():
+            contact[step.index], active[step.index, step.touch.columns] = step.qfrc_contact, True
+            wrench[step.index, step.touch.columns] = step.site_wrenches
+        fixed = m.body_treeid[m.site_bodyid[replay.sites[:, 1]]] < 0
+        names = [(a, "world" if still else b) for (a, b), still in zip(recording.contacts, fixed, strict=True)]
+        arrays |= {"qfrc_contact": contact, "contact_active": active, "contact_wrench": wrench}
+        arrays["contact_names"] = np.array(names, dtype=str).reshape(-1, 2)
     arrays["phase"] = np.array(recording.phases, dtype=str)
-    arrays["step_ms"], arrays["solve_ms"] = recording["step_ms"], recording["solve_ms"]
+    if "step_ms" in recording.known:
+        arrays["step_ms"], arrays["solve_ms"] = recording["step_ms"], recording["solve_ms"]
     if recording.changing:
         arrays["body_mass"], arrays["body_inertia"] = recording["body_mass"], recording["body_inertia"]
+    arrays["joint_names"] = np.array([m.joint(j).name for j in range(m.njnt)], dtype=str)
+    arrays["joint_qposadr"], arrays["joint_dofadr"] = m.jnt_qposadr, m.jnt_dofadr
+    arrays["body_names"] = np.array([m.body(b).name for b in range(m.nbody)], dtype=str)
     np.savez_compressed(out, **arrays)
 
 
@@ -75,8 +82,8 @@ def write_strip(
     camera: Camera | None = None,
 ) -> None:
     """Write a film strip: frames evenly spread over [begin, end] s, each with its time and phase."""
-    if frames < 1 or columns < 1:
-        raise InputError(f"film strip: expected at least one frame and column, got {frames} and {columns}")
+    frames, columns = whole("film strip: frames", frames, 1, 1000), whole("film strip: columns", columns, 1, 1000)
+    begin, end = (t if t is None else number(f"film strip: {w}", t) for w, t in (("begin", begin), ("end", end)))
     time = recording["time"]
     first, last = (int(np.searchsorted(time, t)) if t is not None else d for t, d in ((begin, 0), (end, len(time) - 1)))
     picks = np.linspace(min(first, len(time) - 1), min(last, len(time) - 1), frames).round().astype(int)

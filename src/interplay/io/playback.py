@@ -17,9 +17,11 @@ from interplay.view.gate import close_server, open_server
 
 def write_html(recording: Recording, out: Path, *, fps: float = 25.0) -> None:
     """Write a page that plays the recording at so many frames a second, seen as its scenario's camera sees it."""
-    motion, dt = recording["qpos"], float(recording.header["dt"])
+    motion, time, dt = recording["qpos"], recording["time"], float(recording.header["dt"])
     stride = max(1, round(1.0 / (fps * dt)))
-    picks = range(0, recording.steps, stride)
+    # By time, not by steps: where some are missing, the last one before stands still.
+    moments = np.arange(time[0], time[-1] + 0.5 * dt, stride * dt)
+    picks = np.searchsorted(time, moments + 1e-6, side="right") - 1
     server = open_server("127.0.0.1", 0)
     try:
         # The light is the player's own: it returns to that whenever time goes back, and would flash if ours were another.

@@ -9,20 +9,14 @@ from typing import Any
 
 import numpy as np
 
+from interplay.errors import cannot_write
 from interplay.io.certificate import certify
 from interplay.io.recording import Recording
 
 
 def make_report(recording: Recording, finished: bool, failure: str | None) -> dict[str, Any]:
     """Return the report of a recording; everything but how it ended follows from the recording alone."""
-    header, step = recording.header, recording["step_ms"]
-    conflicts = _conflicts(recording)
-    timing = {
-        "median_ms": float(np.median(step)),
-        "p99_ms": float(np.percentile(step, 99)),
-        "max_ms": float(step.max()),
-        **{key: float(np.median(recording[key])) for key in ("model_ms", "assemble_ms", "solve_ms")},
-    }
+    header, conflicts = recording.header, _conflicts(recording)
     return {
         "scenario": header["scenario"],
         "parameters": header["parameters"],
@@ -31,15 +25,30 @@ def make_report(recording: Recording, finished: bool, failure: str | None) -> di
         "dt": header["dt"],
         "steps": recording.steps,
         "sim_seconds": round(recording.steps * header["dt"], 6),
+        "end": round(float(recording["time"][-1]) + header["dt"], 6),
         "finished": finished,
         "failure": failure,
+        "missing": [gap._asdict() for gap in recording.missing],
         "states_visited": [p for k, p in enumerate(recording.phases) if k == 0 or p != recording.phases[k - 1]],
         "fallbacks": len(recording.conflicts),
         "relaxed": {f"{c['kind']}: {c['name']}": c["steps"] for c in conflicts},
         "conflicts": conflicts,
-        "timing": timing,
+        "timing": _timing(recording),
         "size": table_size(recording.sizes, header.get("table_phase"), header.get("table_pairs")),
         "certificate": certify(recording),
+    }
+
+
+def _timing(recording: Recording) -> dict[str, float] | None:
+    """Return what steps took [ms]; None where nothing is known of it."""
+    if "step_ms" not in recording.known:
+        return None
+    step = recording["step_ms"]
+    return {
+        "median_ms": float(np.median(step)),
+        "p99_ms": float(np.percentile(step, 99)),
+        "max_ms": float(step.max()),
+        **{key: float(np.median(recording[key])) for key in ("model_ms", "assemble_ms", "solve_ms")},
     }
 
 
@@ -57,9 +66,9 @@ def _conflicts(recording: Recording) -> list[dict[str, Any]]:
 
 
 def table_size(sizes: Mapping[str, dict[str, int]], phase: str | None, pairs: int | None) -> dict[str, int]:
-    """Return the size at a scenario's declared phase, with its declared pairs; otherwise at the largest one."""
+    """Return the size at a scenario's declared phase, with its declared pairs; otherwise at the largest one; {}: not known."""
     if phase is None or phase not in sizes:
-        return max(sizes.values(), key=lambda size: size["vars"])
+        return max(sizes.values(), key=lambda size: size["vars"], default={})
     size = dict(sizes[phase])
     if pairs is not None:
         size["paper_ineq"] += pairs - size["collision_pairs"]
@@ -69,4 +78,7 @@ def table_size(sizes: Mapping[str, dict[str, int]], phase: str | None, pairs: in
 
 def write_report(report: dict[str, Any], path: Path) -> None:
     """Write a report as JSON; numbers that are not finite never get out."""
-    path.write_text(json.dumps(report, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+    try:
+        path.write_text(json.dumps(report, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+    except OSError as error:
+        raise cannot_write(path, error) from None

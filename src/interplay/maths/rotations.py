@@ -32,26 +32,42 @@ def rotation_log(R, out):
 @numba.njit(cache=True)
 def rotation(quat):
     """Return the matrix (3, 3) of a quaternion (w, x, y, z)."""
-    w, x, y, z = quat / np.sqrt(quat[0] ** 2 + quat[1] ** 2 + quat[2] ** 2 + quat[3] ** 2)
-    return np.array(
-        [
-            [1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - w * z), 2.0 * (x * z + w * y)],
-            [2.0 * (x * y + w * z), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - w * x)],
-            [2.0 * (x * z - w * y), 2.0 * (y * z + w * x), 1.0 - 2.0 * (x * x + y * y)],
-        ]
-    )
+    size = np.sqrt(quat[0] ** 2 + quat[1] ** 2 + quat[2] ** 2 + quat[3] ** 2)
+    w, x, y, z = quat[0] / size, quat[1] / size, quat[2] / size, quat[3] / size
+    R = np.empty((3, 3))
+    R[0, 0], R[0, 1], R[0, 2] = 1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - w * z), 2.0 * (x * z + w * y)
+    R[1, 0], R[1, 1], R[1, 2] = 2.0 * (x * y + w * z), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - w * x)
+    R[2, 0], R[2, 1], R[2, 2] = 2.0 * (x * z - w * y), 2.0 * (y * z + w * x), 1.0 - 2.0 * (x * x + y * y)
+    return R
 
 
 @numba.njit(cache=True)
 def turn_from(quat, R):
     """Return the rotation vector (3,), world axes, from the orientation of a quaternion to that of a matrix."""
-    out, Q, turn = np.empty(3), rotation(quat), np.zeros((3, 3))
+    out, Q, turn = np.empty(3), rotation(quat), np.empty((3, 3))
     for i in range(3):
         for j in range(3):
-            for k in range(3):
-                turn[i, j] += R[i, k] * Q[j, k]
+            turn[i, j] = R[i, 0] * Q[j, 0] + R[i, 1] * Q[j, 1] + R[i, 2] * Q[j, 2]
     rotation_log(turn, out)
     return out
+
+
+@numba.njit(cache=True)
+def turn_between(a, b, out):
+    """Write the rotation vector that turns the unit vector a into b."""
+    x, y, z = a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]
+    sine, cosine = np.sqrt(x * x + y * y + z * z), a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+    if sine > 1e-9:
+        k = np.arctan2(sine, cosine) / sine
+    elif cosine > 0.0:
+        k = 0.0
+    else:  # straight behind: any way round, about a × z or a × x
+        if abs(a[2]) < 0.9:
+            x, y, z = a[1], -a[0], 0.0
+        else:
+            x, y, z = 0.0, a[2], -a[1]
+        k = np.pi / np.sqrt(x * x + y * y + z * z)
+    out[0], out[1], out[2] = k * x, k * y, k * z
 
 
 def quaternion_of(R: np.ndarray) -> np.ndarray:
@@ -66,16 +82,14 @@ def turned(vector, quat):
     """Return a quaternion turned by a rotation vector (world axes)."""
     angle = np.sqrt(vector[0] ** 2 + vector[1] ** 2 + vector[2] ** 2)
     scale = np.sin(0.5 * angle) / angle if angle > 1e-12 else 0.5
-    a, (x, y, z) = np.cos(0.5 * angle), (scale * vector[0], scale * vector[1], scale * vector[2])
+    a, x, y, z = np.cos(0.5 * angle), scale * vector[0], scale * vector[1], scale * vector[2]
     b, u, v, w = quat[0], quat[1], quat[2], quat[3]
-    return np.array(
-        [
-            a * b - x * u - y * v - z * w,
-            a * u + b * x + y * w - z * v,
-            a * v + b * y + z * u - x * w,
-            a * w + b * z + x * v - y * u,
-        ]
-    )
+    out = np.empty(4)
+    out[0] = a * b - x * u - y * v - z * w
+    out[1] = a * u + b * x + y * w - z * v
+    out[2] = a * v + b * y + z * u - x * w
+    out[3] = a * w + b * z + x * v - y * u
+    return out
 
 
 def products(a: np.ndarray, b: np.ndarray) -> np.ndarray:

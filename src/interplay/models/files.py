@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import sys
 import warnings
 import xml.etree.ElementTree as ET
@@ -14,9 +13,10 @@ import mujoco
 import numpy as np
 
 from interplay.errors import InputError
-from interplay.models.sidecar import Sidecar
+from interplay.models.meshes import FORMATS, Meshes
+from interplay.models.remedies import reshape, weigh
+from interplay.models.sidecar import Remedies, Sidecar
 
-_MESHES = (".stl", ".obj", ".msh")
 _LARGEST = 50_000_000
 """Largest model file [bytes]."""
 
@@ -29,12 +29,15 @@ class ModelFile(NamedTuple):
     assets: dict[str, bytes]
     velocity: dict[str, float]
     dropped: list[str]
+    turned: dict[str, str]
+    """Mesh files that were turned because they say that another axis than z is up, by the names of their meshes."""
 
 
-def read_model(path: Path, packages: Mapping[str, str] | None = None, within: Path | None = None) -> ModelFile:
-    """Read a file and check that its bodies can exist; every problem is named with the file.
+def read_model(path: Path, remedies: Remedies | None = None, within: Path | None = None) -> ModelFile:
+    """Read a file, apply remedies and check that its bodies can exist; every problem is named with the file.
 
-    Its meshes and pictures must lie ``within`` a folder, where one is given, also after following links.
+    The folders of packages are taken as they are given. Meshes and pictures must lie ``within`` a folder, where one is given,
+    also after following links.
     """
     try:
         if path.stat().st_size > _LARGEST:
@@ -47,14 +50,16 @@ def read_model(path: Path, packages: Mapping[str, str] | None = None, within: Pa
     reader = {"robot": _read_urdf, "mujoco": _read_mjcf}.get(root.tag)
     if reader is None:
         raise InputError(f"{path.name}: expected <mujoco> (MJCF) or <robot> (URDF), got <{root.tag}>")
+    remedies = remedies or Remedies()
+    meshes = Meshes(path.name, remedies.meshes, within)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            found = reader(path, root, packages or {}, within)
+            found = reader(path, root, remedies, meshes)
     except (ValueError, OSError, KeyError, RuntimeError) as error:
         if isinstance(error, InputError):
             raise
-        raise InputError(f"{path.name}: {' '.join(str(error).split())}") from None
+        raise meshes.blame(str(error)) from None
     check_bodies(path.name, found.model)
     return found
 
@@ -105,27 +110,33 @@ def _or_infinite(text: str | None) -> float:
         return np.inf
 
 
-def _read_mjcf(path: Path, root: ET.Element, packages: Mapping[str, str], within: Path | None) -> ModelFile:
+def _read_mjcf(path: Path, root: ET.Element, remedies: Remedies, meshes: Meshes) -> ModelFile:
     """Read MJCF with its includes; meshes, textures and height fields become bytes."""
     spec = mujoco.MjSpec.from_file(str(path))
-    assets: dict[str, bytes] = {}
+    dropped: list[str] = []
+    meshes.refuse_unknown([mesh.file for mesh in spec.meshes if mesh.file])
+    for mesh in [mesh for mesh in spec.meshes if meshes.dropped(mesh.file)]:
+        dropped.append(f"mesh {Path(mesh.file).name}")
+        for geom in [geom for geom in spec.geoms if geom.meshname == mesh.name]:
+            spec.delete(geom)
+        spec.delete(mesh)
     for kind, folder in ((spec.meshes, spec.meshdir), (spec.textures, spec.texturedir), (spec.hfields, spec.meshdir)):
         for item in kind:
             if item.file:
-                item.file = _keep(assets, path.parent / (folder or "") / item.file, path, within)
+                item.file = meshes.keep(path.parent / (folder or "") / item.file)
     spec.meshdir = spec.texturedir = ""
-    return _canonical(spec, assets, {}, [])
+    return _canonical(path.name, spec, meshes, remedies, {}, dropped)
 
 
-def _read_urdf(path: Path, root: ET.Element, packages: Mapping[str, str], within: Path | None) -> ModelFile:
+def _read_urdf(path: Path, root: ET.Element, remedies: Remedies, meshes: Meshes) -> ModelFile:
     """Read URDF: meshes are found, velocity limits kept, and what MuJoCo would take wrongly is left out and said."""
-    assets: dict[str, bytes] = {}
     dropped: list[str] = []
     folder = ""
     for extension in root.findall("mujoco"):  # a compiler section of the file's own: its mesh folder counts
         compiler = extension.find("compiler")
         folder = compiler.get("meshdir", "") if compiler is not None else folder
         root.remove(extension)
+    meshes.refuse_unknown([mesh.get("filename", "") for mesh in root.iter("mesh")])
     for link in root.iter("link"):
         for part in ("visual", "collision"):
             for element in link.findall(part):
@@ -133,11 +144,14 @@ def _read_urdf(path: Path, root: ET.Element, packages: Mapping[str, str], within
                 if mesh is None:
                     continue
                 name = mesh.get("filename", "")
-                if Path(name).suffix.lower() not in _MESHES:
-                    dropped.append(f"{part} mesh {Path(name).name} (expected {', '.join(_MESHES)})")
+                if meshes.dropped(name):
+                    dropped.append(f"{part} mesh {Path(name).name}")
+                    link.remove(element)
+                elif Path(name).suffix.lower() not in FORMATS:
+                    dropped.append(f"{part} mesh {Path(name).name} (expected {', '.join(FORMATS)})")
                     link.remove(element)
                 else:
-                    mesh.set("filename", _keep(assets, _locate(name, path, packages, folder), path, within))
+                    mesh.set("filename", meshes.keep(_locate(name, path, remedies.packages, folder)))
     velocity, rubbing = {}, 0
     for joint in root.findall("joint"):
         for tag in ("mimic", "safety_controller", "calibration"):
@@ -157,8 +171,10 @@ def _read_urdf(path: Path, root: ET.Element, packages: Mapping[str, str], within
         dropped.append(f"dry friction of {rubbing} joints")
     extension = ET.SubElement(root, "mujoco")
     ET.SubElement(extension, "compiler", discardvisual="false", fusestatic="false", strippath="false", meshdir="")
-    spec = mujoco.MjSpec.from_string(ET.tostring(root, "unicode"), assets=assets)
-    return _canonical(spec, assets, velocity, dropped)
+    spec = mujoco.MjSpec.from_string(ET.tostring(root, "unicode"), assets=meshes.assets)
+    for geom in spec.geoms:
+        geom.density = 0.0  # a link weighs what its <inertial> says, and nothing without one
+    return _canonical(path.name, spec, meshes, remedies, velocity, dropped)
 
 
 def _number(path: Path, text: str, what: str) -> float:
@@ -172,14 +188,21 @@ def _number(path: Path, text: str, what: str) -> float:
 
 
 def _canonical(
-    spec: mujoco.MjSpec, assets: dict[str, bytes], velocity: dict[str, float], dropped: list[str]
+    file: str,
+    spec: mujoco.MjSpec,
+    meshes: Meshes,
+    remedies: Remedies,
+    velocity: dict[str, float],
+    dropped: list[str],
 ) -> ModelFile:
-    """Write the specification out and read it back: angles are then radians and defaults resolved."""
-    spec.assets = assets
+    """Apply the remedies, write the specification out and read it back: angles are then radians and defaults resolved."""
+    weigh(file, spec, remedies)
+    spec.assets = meshes.assets
     spec.compile()
-    spec = mujoco.MjSpec.from_string(spec.to_xml(), assets=assets)
+    spec = mujoco.MjSpec.from_string(spec.to_xml(), assets=meshes.assets)
+    reshape(file, spec, remedies)
     model = spec.compile()
-    return ModelFile(spec, model, assets, velocity, dropped)
+    return ModelFile(spec, model, meshes.assets, velocity, dropped, meshes.turned)
 
 
 def alone(xml: str, root: str) -> str:
@@ -264,22 +287,11 @@ def _locate(name: str, path: Path, packages: Mapping[str, str], folder: str) -> 
         for place in (parent / package / rest, parent.parent / package / rest if parent.name == package else None):
             if place is not None and place.exists():
                 return place
+    known = f" (its packages are {', '.join(packages)})" if packages else ""
     raise InputError(
-        f"{path.name}: package {package!r} of mesh {name!r} was not found; name its folder under 'packages'"
+        f"{path.name}: package {package!r} of mesh {name!r} was not found{known}; name its folder: "
+        f"'packages: {{{package}: FOLDER}}' in the sidecar, '--package {package}=FOLDER' for 'interplay sidecar'"
     )
-
-
-def _keep(assets: dict[str, bytes], file: Path, path: Path, within: Path | None) -> str:
-    """Read a file into the assets under a name of its own and return that."""
-    if within is not None and not file.resolve().is_relative_to(within):
-        raise InputError(f"{path.name}: mesh {file.name!r} leads out of the folder of what names it")
-    try:
-        content = file.read_bytes()
-    except OSError as error:
-        raise InputError(f"{path.name}: mesh {file.name!r}: {error.strerror or error}") from None
-    name = f"{hashlib.sha256(content).hexdigest()[:8]}_{file.name.lower()}"
-    assets[name] = content
-    return name
 
 
 def check_bodies(file: str, m: mujoco.MjModel) -> None:

@@ -11,18 +11,22 @@ import mujoco
 import numpy as np
 
 from interplay.errors import InputError, unknown_name
-from interplay.maths.rotations import about_z
-from interplay.models.base import COLLISION_GROUP, SITE_GROUP, VISUAL_GROUP, Model, grip, patch
+from interplay.models.base import COLLISION_GROUP, SITE_GROUP, VISUAL_GROUP, Model, frame_quat, grip, patch
 from interplay.models.extent import geom_extent
 from interplay.models.files import alone, locate, read_model, refuse_outside
+from interplay.models.fit import TOLERANCE, held_together, shapes_of, surface_off
 from interplay.models.motors import torque_limits
-from interplay.models.sidecar import Sidecar, read_sidecar
+from interplay.models.remedies import NeedsRemedy
+from interplay.models.sidecar import Sidecar, Vector, read_sidecar
+
+SOLES = ("left_sole", "right_sole")
+"""Surfaces that a character stands on: they must be the lowest of it."""
 
 _SCALAR = (mujoco.mjtJoint.mjJNT_HINGE, mujoco.mjtJoint.mjJNT_SLIDE)
 
 
-class Character(Model):
-    """A body that was modelled elsewhere: ``ip.Character("robot.yaml")``; ``interplay sidecar FILE`` writes a first sidecar."""
+class BodyFile(Model):
+    """A body that was modelled elsewhere: ``ip.BodyFile("robot.yaml")``; ``interplay sidecar FILE`` writes a first sidecar."""
 
     kind: ClassVar[str] = "character"
 
@@ -37,11 +41,13 @@ class Character(Model):
         self._name = self.path.name
         folder = self.path.resolve().parent
         within = folder if confined and not self.sidecar.model.startswith("python://") else None
-        found = read_model(file, {k: str(folder / v) for k, v in self.sidecar.packages.items()}, within)
+        packages = {name: str(folder / place) for name, place in self.sidecar.packages.items()}
+        found = read_model(file, self.sidecar.model_copy(update={"packages": packages}), within)
         self.assets, self._velocity = found.assets, found.velocity
         self.dropped = list(found.dropped)
         """What of the file is not simulated."""
         self.posture = dict(self.sidecar.posture)
+        self.floating = self.sidecar.base != "fixed"  # type: ignore[misc]  # the class says what is usual
         try:
             self._xml = self._prepare(found.spec, found.model)
             self._measure()
@@ -80,21 +86,11 @@ class Character(Model):
         out = mujoco.MjSpec.from_string(alone(spec.to_xml(), side.root), assets=self.assets)
         out.nuser_jnt = 1
         body = out.worldbody.first_body()
-        if any(joint.type != mujoco.mjtJoint.mjJNT_FREE for joint in body.joints):  # it would hold itself up by them
-            self.dropped.append(f"{len(body.joints)} joints between the root and the world")
-            for joint in list(body.joints):
-                out.delete(joint)
+        self._loosen(out, body)
         self._name_parts(out)
         self._limit(out, limits)
         self._add_surfaces(out)
-        targets = {new: self._find(out.bodies, "body", old, f"bodies.{new}") for new, old in side.bodies.items()}
-        keeping = {b.name for b in out.bodies} - set(side.bodies.values())
-        for new in targets:
-            if new in keeping:
-                raise InputError(f"{self._name}: bodies.{new}: the file has another body of that name")
-        for turn in ("~{}", "{}"):  # by way of names of their own, so that names may be exchanged
-            for new, target in targets.items():
-                target.name = turn.format(new)
+        self._rename(out)
         self._turn(body)
         out.compile()
         return out.to_xml()
@@ -106,14 +102,43 @@ class Character(Model):
         error = unknown_name(what, name, [item.name for item in items if item.name])
         raise InputError(f"{self._name}: {entry}: {error}")
 
+    def _loosen(self, spec: mujoco.MjSpec, body: mujoco.MjsBody) -> None:
+        """Take away what joins the root to the world, where the sidecar says so: it would hold itself up by motors there."""
+        joints = [joint for joint in body.joints if joint.type != mujoco.mjtJoint.mjJNT_FREE]
+        if joints and self.sidecar.base == "file":
+            names = ", ".join(joint.name for joint in joints)
+            reason = f"root {body.name!r} is joined to the world by {len(joints)} joints ({names}), expected a free joint or none"
+            raise NeedsRemedy(self._name, reason, "base", "free")
+        if joints:
+            self.dropped.append(f"{len(joints)} joints between the root and the world")
+        if joints or not self.floating:
+            for joint in list(body.joints):
+                spec.delete(joint)
+
+    def _rename(self, spec: mujoco.MjSpec) -> None:
+        """Give bodies the names that scenarios use; one that the file calls so and the sidecar does not gives its name up."""
+        given = self.sidecar.bodies
+        targets = {new: self._find(spec.bodies, "body", old, f"bodies.{new}") for new, old in given.items() if old}
+        mapped, taken = set(given.values()), {b.name for b in spec.bodies} | set(given)
+        for body in spec.bodies:
+            if body.name in given and body.name not in mapped:
+                if given[body.name] is not None:
+                    raise InputError(
+                        f"{self._name}: bodies.{body.name}: the file has another body {body.name!r}; give that one a name too, "
+                        f"as in '{body.name}_frame: {body.name}'"
+                    )
+                body.name = next(n for n in _numbered(f"{body.name}_frame") if n not in taken)
+        for turn in ("~{}", "{}"):  # by way of names of their own, so that names may be exchanged
+            for new, target in targets.items():
+                target.name = turn.format(new)
+
     def _turn(self, body: mujoco.MjsBody) -> None:
-        """Put the root at the origin, turned so that it faces +x."""
-        x, y, _ = self.sidecar.facing
-        if np.hypot(x, y) < 1e-6:
-            raise InputError(f"{self._name}: facing: expected a horizontal direction, got {list(self.sidecar.facing)}")
-        half = -0.5 * np.arctan2(y, x)
+        """Put the root at the origin, turned so that it faces +x and stands along +z."""
         quat = np.empty(4)
-        mujoco.mju_mulQuat(quat, about_z(2 * half), np.array(body.quat, float))
+        try:
+            mujoco.mju_mulQuat(quat, upright(self.sidecar.up, self.sidecar.facing), np.array(body.quat, float))
+        except InputError as error:
+            raise InputError(f"{self._name}: {error}") from None
         body.pos, body.quat = [0, 0, 0], quat.tolist()
 
     def _name_parts(self, spec: mujoco.MjSpec) -> None:
@@ -209,16 +234,82 @@ class Character(Model):
                 )
             d.qpos[m.jnt_qposadr[index]] = min(max(value, low), high) if m.jnt_limited[index] else value
         mujoco.mj_kinematics(m, d)
-        soles = [s for s in range(m.nsite) if m.site(s).name in ("left_sole", "right_sole")]
+        soles = [s for s in range(m.nsite) if m.site(s).name in SOLES]
         radius = [m.site_size[s, 0] if m.site_type[s] == mujoco.mjtGeom.mjGEOM_SPHERE else 0.0 for s in soles]
         up = np.array([[0.0, 0.0, 1.0]])
         reach = np.array([geom_extent(m, d, g, up) for g in range(m.ngeom)]).reshape(-1, 2)
-        top, bottom = reach.max(initial=0.0), reach.min(initial=0.0)
+        solid = shapes_of(m, list(range(1, m.nbody)))
+        top, bottom = reach.max(initial=0.0), reach[solid or slice(None)].min(initial=0.0)
         floor = min((d.site_xpos[s, 2] - r for s, r in zip(soles, radius, strict=True)), default=bottom)
         self._root_height = -float(floor)
         self.height = float(top - floor)
         """Stature [m] in the rest posture."""
         self.mass = float(m.body_subtreemass[1])
+        if soles and solid:
+            self._check_floor(m, solid, reach[:, 0] - floor)
+        self._check_surfaces(m, d)
+
+    def _check_surfaces(self, m: mujoco.MjModel, d: mujoco.MjData) -> None:
+        """Refuse surfaces that are not on what their body collides with: they would touch in the air, or deep inside."""
+        for site in range(m.nsite):
+            name = m.site(site).name
+            if name not in self.sidecar.surfaces and name not in self.sidecar.grips:
+                continue
+            entry = f"{'surfaces' if name in self.sidecar.surfaces else 'grips'}.{name}"
+            body, whole = int(m.site_bodyid[site]), name in SOLES
+            off = surface_off(m, d, site, whole)
+            if off is None:
+                reason = f"{entry}: body {self._own(m, body)!r} has no collision shape to be on"
+                if any(int(m.geom_bodyid[g]) in held_together(m, body) for g in range(m.ngeom)):
+                    raise NeedsRemedy(self._name, reason, "collision", "visual")
+                raise InputError(
+                    f"{self._name}: {reason}; give it one under 'shapes', or name a body that has one"
+                    f"{self._better(m, d, site, whole)}"
+                )
+            if abs(off) > TOLERANCE:
+                side = "before" if off > 0 else "inside"
+                raise InputError(
+                    f"{self._name}: {entry}: it lies {abs(off) * 1e3:.1f} mm {side} the collision shape of {self._own(m, body)!r}; "
+                    f"expected at most {TOLERANCE * 1e3:.0f} mm{self._better(m, d, site, whole)}"
+                )
+
+    def _own(self, m: mujoco.MjModel, body: int) -> str:
+        """Return what the file calls a body."""
+        name = m.body(body).name
+        return self.sidecar.bodies.get(name) or name
+
+    def _better(self, m: mujoco.MjModel, d: mujoco.MjData, site: int, whole: bool) -> str:
+        """Return which body a surface would fit, as the end of a message."""
+        others = {}
+        for body in sorted(set(m.body_weldid[1:].tolist())):
+            off = surface_off(m, d, site, whole, body)
+            if off is not None:
+                others[body] = abs(off)
+        body = min(others, key=lambda b: others[b], default=None)
+        if body is None or others[body] > TOLERANCE or body == m.body_weldid[m.site_bodyid[site]]:
+            return ""
+        return f"; where it is now it would fit {self._own(m, body)!r}"
+
+    def _check_floor(self, m: mujoco.MjModel, solid: list[int], above: np.ndarray) -> None:
+        """Refuse soles that are not the lowest of the body: the rest would stand in the floor."""
+        lowest = min(solid, key=lambda g: above[g])
+        if above[lowest] < -TOLERANCE:
+            raise InputError(
+                f"{self._name}: in its posture the body {self._own(m, int(m.geom_bodyid[lowest]))!r} reaches {-above[lowest] * 1e3:.1f} mm "
+                f"below the soles; expected at most {TOLERANCE * 1e3:.0f} mm: put the soles on the lowest body, change the "
+                "posture, or leave out the shape under 'shapes'"
+            )
+
+
+def upright(up: Vector, facing: Vector) -> np.ndarray:
+    """Return the quaternion that turns a file's axes so that ``up`` is +z and ``facing``, but for its part along it, +x."""
+    if np.linalg.norm(up) < 1e-6:
+        raise InputError(f"up: expected a direction, got {list(up)}")
+    if np.linalg.norm(np.cross(up, facing)) < 1e-6 * max(1.0, float(np.linalg.norm(up))):
+        raise InputError(f"facing: expected a horizontal direction, got {list(facing)} with {list(up)} as up")
+    quat = np.empty(4)
+    mujoco.mju_negQuat(quat, np.array(frame_quat(up, facing)))
+    return quat
 
 
 def _numbered(name: str) -> Iterator[str]:

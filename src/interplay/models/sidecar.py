@@ -37,7 +37,7 @@ class Ball(_Entry):
     radius: Positive
 
 
-class Surface(_Entry):
+class SurfaceEntry(_Entry):
     """A contact surface: a site of the file, or a box or ball of a body."""
 
     site: str | None = None
@@ -46,7 +46,7 @@ class Surface(_Entry):
     ball: Ball | None = None
 
     @pydantic.model_validator(mode="after")
-    def _one_form(self) -> Surface:
+    def _one_form(self) -> SurfaceEntry:
         shapes = (self.box is not None) + (self.ball is not None)
         if self.site is not None and self.body is None and shapes == 0:
             return self
@@ -88,7 +88,41 @@ class Limit(_Entry):
         return value
 
 
-class Sidecar(_Entry):
+class Solid(_Entry):
+    """A box that a body collides with: centre and half sizes [m] in the body's frame."""
+
+    pos: Vector
+    size: tuple[Positive, Positive, Positive]
+
+
+class Remedies(_Entry):
+    """What is done about a model file that cannot be simulated as it is; nothing unless it is named."""
+
+    packages: dict[str, str] = pydantic.Field(default={}, description="folders of package:// addresses")
+    meshes: dict[str, Literal["drop", "thicken", "z_up"]] = pydantic.Field(
+        default={},
+        description="mesh files to leave out, to replace by their convex hull, at least 2 mm thick, or to take as they are "
+        "whatever axis they say is up",
+    )
+    inertias: Literal["keep", "balance"] = pydantic.Field(
+        default="keep", description="balance: moments of inertia that no body can have become the nearest possible ones"
+    )
+    smallest_mass: Positive | None = pydantic.Field(
+        default=None, description="mass of moving bodies that have none [kg]"
+    )
+    collision: Literal["keep", "visual"] = pydantic.Field(
+        default="keep", description="visual: bodies without a collision shape collide with what is seen of them"
+    )
+    shapes: dict[str, list[Solid]] = pydantic.Field(
+        default={}, description="boxes in the stead of a body's collision shapes; an empty list leaves them out"
+    )
+    base: Literal["file", "free", "fixed"] = pydantic.Field(
+        default="file",
+        description="how the root is joined to the world: as in the file (free where it has no joint), …",
+    )
+
+
+class Sidecar(Remedies):
     """The whole file; see docs/characters.md."""
 
     model: str = pydantic.Field(
@@ -96,15 +130,17 @@ class Sidecar(_Entry):
     )
     root: str = pydantic.Field(description="body at the root of the character; the rest of the file is left out")
     facing: Vector = pydantic.Field((1.0, 0.0, 0.0), description="where it looks in the file's own axes")
-    bodies: dict[str, str] = pydantic.Field({}, description="names that scenarios use: names in the file")
-    surfaces: dict[str, Surface] = pydantic.Field({}, description="patches and points: left_sole, right_palm, …")
+    up: Vector = pydantic.Field((0.0, 0.0, 1.0), description="which way is up in the file's own axes")
+    bodies: dict[str, str | None] = pydantic.Field(
+        {}, description="names that scenarios use: names in the file; null: no body is called so"
+    )
+    surfaces: dict[str, SurfaceEntry] = pydantic.Field({}, description="patches and points: left_sole, right_palm, …")
     grips: dict[str, Grip] = pydantic.Field({}, description="grasp surfaces: left_grip, right_grip, …")
     posture: dict[str, float] = pydantic.Field({}, description="rest posture [rad, m]; joints not named are at 0")
     limits: dict[str, Limit] = pydantic.Field({}, description="limits of single joints, where the file has none")
     torque: Positive | None = pydantic.Field(None, description="largest torque of joints that have none [N·m]")
     velocity: Positive | None = pydantic.Field(None, description="largest speed of joints that have none [rad/s]")
     passive: Literal["keep", "drop"] = pydantic.Field("keep", description="springs and dampers of the joints")
-    packages: dict[str, str] = pydantic.Field({}, description="folders of package:// addresses")
 
 
 class _Plain(yaml.SafeLoader):

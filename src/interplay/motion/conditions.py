@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import mujoco
 import numpy as np
 
+from interplay.motion.hindrance import hindrances
 from interplay.scene.surfaces import MAX_GAP, MAX_TILT
 
 if TYPE_CHECKING:
@@ -56,14 +57,14 @@ def met(first: str, second: str, gap: float = 0.004, speed: float = 0.01) -> Con
         between = terms.site_xpos[a] - terms.site_xpos[b]
         patch = scene.model.site_type[a] == int(mujoco.mjtGeom.mjGEOM_BOX)
         cosine = float(terms.site_xmat[a].reshape(3, 3)[:, 2] @ terms.site_xmat[b].reshape(3, 3)[:, 2])
-        apart = (
-            abs(float(between @ terms.site_xmat[b].reshape(3, 3)[:, 2])) if patch else float(np.linalg.norm(between))
-        )
+        normal = terms.site_xmat[b].reshape(3, 3)[:, 2]  # out of the second surface
+        apart = float(between @ normal) if patch else float(np.linalg.norm(between))
         v1, v2 = (terms.motion(int(scene.model.site_bodyid[s]), terms.site_xpos[a]).velocity for s in (a, b))
         moving, turning = float(np.linalg.norm((v1 - v2)[:3])), float(np.linalg.norm((v1 - v2)[3:]))
         faults = []
-        if apart >= gap:
-            faults.append(f"are {apart * 100:.1f} cm apart (expected below {gap * 100:.1f})")
+        if abs(apart) >= gap:
+            how = "apart" if apart > 0 else "inside each other"
+            faults.append(f"are {abs(apart) * 100:.1f} cm {how} (expected below {gap * 100:.1f})")
         if patch and cosine > -np.cos(0.5 * MAX_TILT):
             tilt = np.degrees(np.arccos(np.clip(-cosine, -1, 1)))
             faults.append(f"are {tilt:.0f}° from facing each other (expected below {np.degrees(0.5 * MAX_TILT):.0f}°)")
@@ -73,7 +74,21 @@ def met(first: str, second: str, gap: float = 0.004, speed: float = 0.01) -> Con
             )
         return f"{first!r} and {second!r} {', '.join(faults)}" if faults else ""
 
-    return Waiting(lacking)
+    def sides(sim: Simulation) -> list[int]:
+        return [int(sim.scene.model.site_bodyid[sim.scene.site(name)]) for name in (first, second)]
+
+    return _held(lacking, sides)
+
+
+def _held(lacking: Callable[[Simulation], str], bodies: Callable[[Simulation], Sequence[int]]) -> Waiting:
+    """Return a condition on bodies that also says, when it is asked what is missing, what holds them."""
+
+    def words(sim: Simulation) -> str:
+        lack = lacking(sim)
+        held = hindrances(sim, *bodies(sim)) if lack else ""
+        return f"{lack} ({held})" if held else lack
+
+    return Waiting(words, lambda sim: not lacking(sim))
 
 
 def com_over(model: str | Sequence[str], *surfaces: str, within: float = 0.03, speed: float = 0.05) -> Condition:
@@ -114,4 +129,4 @@ def joint_at(joint: str, value: float, within: float = 0.03, speed: float = 0.1)
             return ""
         return f"{joint!r} is at {q:.3f}, moving at {v:.3f} (expected {value:g} within {within:g}, below {speed:g})"
 
-    return Waiting(lacking)
+    return _held(lacking, lambda sim: [int(sim.scene.model.jnt_bodyid[sim.scene.joint(joint)])])

@@ -202,34 +202,39 @@ _LEVEL = 0.02
 
 
 @numba.njit(cache=True)
-def _stretched(s, before, after, T):
-    """Return minimum jerk that waits for parts of the time before and after, with its derivatives by time (3,)."""
+def _stretched(s, before, after, T, out):
+    """Write minimum jerk that waits for parts of the time before and after, with its derivatives by time (3,)."""
     length = 1.0 - before - after
     f, df, ddf = minimum_jerk((s - before) / length)
-    return np.array([f, df / (length * T), ddf / (length * T) ** 2])
+    out[0], out[1], out[2] = f, df / (length * T), ddf / (length * T) ** 2
 
 
 @numba.njit(cache=True)
 def _swing(s, T, waits, start, way, over, angles):
     """Return pose, twist and its derivative at the part s of a swing of T seconds."""
-    level, turn, toe = angles
-    forward, rise = _stretched(s, waits[0], waits[1], T), _stretched(s, waits[2], waits[3], T)
-    aside = _stretched(s, 0.0, 0.55, T) - _stretched(s, 0.55, 0.0, T)
+    level, turn, toe = angles[0], angles[1], angles[2]
+    steps, moved = np.empty((5, 3)), np.empty((3, 3))
+    forward, rise, out, back, up = steps[0], steps[1], steps[2], steps[3], steps[4]
+    _stretched(s, waits[0], waits[1], T, forward)
+    _stretched(s, waits[2], waits[3], T, rise)
+    _stretched(s, 0.0, 0.55, T, out)
+    _stretched(s, 0.55, 0.0, T, back)
     g, dg, ddg = out_and_back(s)
-    up = np.array([g, dg / T, ddg / T**2])
-    moved = np.empty((3, 3))
+    up[0], up[1], up[2] = g, dg / T, ddg / T**2
     for k in range(3):
-        moved[k, 0] = forward[k] * way[0] + aside[k] * over[0]
-        moved[k, 1] = forward[k] * way[1] + aside[k] * over[1]
+        aside = out[k] - back[k]
+        moved[k, 0] = forward[k] * way[0] + aside * over[0]
+        moved[k, 1] = forward[k] * way[1] + aside * over[1]
         moved[k, 2] = rise[k] * way[2] + up[k] * over[2]
+    pose, twist, rate = np.empty(7), np.empty(6), np.empty(6)
+    for i in range(3):
+        pose[i], twist[i], rate[i] = start[i] + moved[0, i], moved[1, i], moved[2, i]
     # Toe down in the first half and up, less, in the second: 64 s³(1 − s)³ (1 − 1.6 s).
     slope = 1.0 - 1.6 * s
     pitch, dpitch = toe * up[0] * slope, toe * (up[1] * slope - 1.6 * up[0] / T)
     ddpitch = toe * (up[2] * slope - 3.2 * up[1] / T)
     yaw, dyaw, ddyaw = level + forward[0] * turn, forward[1] * turn, forward[2] * turn
     c, n = np.cos(yaw), np.sin(yaw)
-    pose, twist, rate = np.empty(7), np.empty(6), np.empty(6)
-    pose[:3], twist[:3], rate[:3] = start + moved[0], moved[1], moved[2]
     # Rz(yaw) Ry(pitch) Rx(π): a sole has z down.
     ca, sa, cb, sb = np.cos(yaw / 2), np.sin(yaw / 2), np.cos(pitch / 2), np.sin(pitch / 2)
     pose[3], pose[4], pose[5], pose[6] = sa * sb, ca * cb, sa * cb, -ca * sb

@@ -84,8 +84,9 @@ class Track:
 @numba.njit(cache=True)
 def _piece(c, u):
     """Return value, velocity and acceleration of a cubic (4, d), highest power first."""
-    return (
-        ((c[0] * u + c[1]) * u + c[2]) * u + c[3],
-        (3.0 * c[0] * u + 2.0 * c[1]) * u + c[2],
-        6.0 * c[0] * u + 2.0 * c[1],
-    )
+    value, velocity, acceleration = np.empty(c.shape[1]), np.empty(c.shape[1]), np.empty(c.shape[1])
+    for i in range(c.shape[1]):
+        value[i] = ((c[0, i] * u + c[1, i]) * u + c[2, i]) * u + c[3, i]
+        velocity[i] = (3.0 * c[0, i] * u + 2.0 * c[1, i]) * u + c[2, i]
+        acceleration[i] = 6.0 * c[0, i] * u + 2.0 * c[1, i]
+    return value, velocity, acceleration

@@ -15,6 +15,7 @@ import numpy as np
 from interplay.errors import InputError, number, whole
 from interplay.maths.rotations import quaternion_of, turned
 from interplay.maths.steps import smooth_steps
+from interplay.motion.clock import Clock
 from interplay.motion.conditions import all_of, met, unloaded
 from interplay.motion.footsteps import (
     SIDES,
@@ -44,8 +45,6 @@ _EPS = 1e-6
 MOST_STEPS = 1000
 """Steps that one walk may have."""
 
-_PATIENCE = 0.08
-"""Seconds a phase may take longer before the clock of a walk stands still."""
 _SETTLING = 1.5
 """Seconds a walk's references go on after its end: what has not come to rest then does."""
 _CATCHING_UP = 0.4
@@ -57,49 +56,6 @@ _LEAN, _FARTHEST_LEAN = 0.2, 0.06
 
 Extra = Callable[["Simulation", "Walk"], Sequence[Objective]]
 """Further objectives of a walk, made when it begins."""
-
-
-@dataclass
-class Clock:
-    """The time of a walk. A phase may end a little late; one that waits longer (for a foot to land) makes the clock wait."""
-
-    begun: float = 0.0
-    """When the walk began, in simulated time."""
-    waited: float = 0.0
-    """How long the clock has stood still."""
-    end: float = math.inf
-    """Where the clock stands still in the present phase."""
-
-    def enter(self, begun: Entry, starts: Mapping[str, float], end: float) -> None:
-        """Begin a phase that ends at ``end``; ``starts`` says for when each phase of the walk was planned."""
-        late = [time - begun.time - starts[phase] for phase, time in begun.since_then.items()]
-        self.begun, self.waited = begun.time, max(0.0, max(late, default=0.0) - _PATIENCE)
-        self.end = end + _PATIENCE
-
-    def now(self, time: float) -> float:
-        """Return the walk's time."""
-        return min(time - self.begun - self.waited, self.end)
-
-    def of(self, reference: Reference) -> Reference:
-        """Return a reference in simulated time from one in the walk's time."""
-        return _Clocked(self, reference)
-
-
-class _Clocked:
-    """A reference of a walk in simulated time; several objectives may ask it for the same time."""
-
-    def __init__(self, clock: Clock, reference: Reference):
-        self._clock, self._reference, self.full = clock, reference, getattr(reference, "full", False)
-        self._now, self._sample = math.nan, Sample(np.zeros(0))
-
-    def at(self, time: float) -> Sample:
-        now = self._clock.now(time)
-        if now >= self._clock.end:
-            value, *rates = self._reference.at(now)
-            return Sample(value, *(0.0 * rate for rate in rates))
-        if now != self._now:
-            self._now, self._sample = now, self._reference.at(now)
-        return self._sample
 
 
 @dataclass(frozen=True)
@@ -194,7 +150,7 @@ class Walk:
         self._finish, self._extra = number("walk finish", finish, 0.2, 10, "s"), extra
         self._friction = number("walk friction", friction, 0.01, 10)
         self.clock = Clock()
-        self._made: tuple[Simulation, float, _Plan] | None = None
+        self._made: tuple[Simulation, float, _Course] | None = None
         self._starts: dict[str, float] = {}
 
     # -- timing --------------------------------------------------------------------------------------------------------
@@ -284,14 +240,14 @@ class Walk:
 
         return objectives
 
-    def _plan(self, sim: Simulation, begun: Entry) -> _Plan:
+    def _plan(self, sim: Simulation, begun: Entry) -> _Course:
         """Return what the walk is made of; made anew only when it is begun anew."""
         if self._made is None or self._made[0] is not sim or self._made[1] != begun.time:
             with sim.at(begun):
                 self._made = sim, begun.time, self._make(sim)
         return self._made[2]
 
-    def _make(self, sim: Simulation) -> _Plan:
+    def _make(self, sim: Simulation) -> _Course:
         time = GRID * np.arange(int((self.seconds + _SETTLING) / GRID) + 2)
         # Those who carry something together turn about one point, so that they stay as far from each other as they are.
         pivot = np.mean([_middle(standing(sim, w.model))[:2] for w in self.walkers], axis=0)
@@ -304,7 +260,7 @@ class Walk:
                 always += self._balance(sim, (model,), time, feet.pressed, _OWN_SHARE)
             always += self._carriage(sim, model, feet, time)
         always += self._extra(sim, self) if self._extra else ()
-        return _Plan(always, [(step, self._swing(step)) for feet in self.feet.values() for step in feet.steps])
+        return _Course(always, [(step, self._swing(step)) for feet in self.feet.values() for step in feet.steps])
 
     def _feet(self, sim: Simulation, walker: Walker, time: np.ndarray, pivot: np.ndarray) -> Feet:
         """Return a walker's steps about a pivot, and where it presses and heads to over time."""
@@ -421,7 +377,7 @@ class Feet(NamedTuple):
     middle: np.ndarray
 
 
-class _Plan(NamedTuple):
+class _Course(NamedTuple):
     """Objectives of a whole walk, and those of each swing."""
 
     always: list[Objective]

@@ -146,7 +146,7 @@ def _shrunk(points: np.ndarray, margin: float) -> np.ndarray:
 @numba.njit(cache=True)
 def outside(polygon, point):
     """Return the vector (2,) from the nearest point of a convex polygon (corners in order) to a point; zero inside."""
-    best, found, inside = np.inf, np.zeros(2), True
+    best, found, inside = np.inf, np.empty(2), True
     n = polygon.shape[0]
     for k in range(n):
         a, b = polygon[k], polygon[(k + 1) % n]
@@ -158,13 +158,18 @@ def outside(polygon, point):
         if dx * dx + dy * dy < best:
             best = dx * dx + dy * dy
             found[0], found[1] = dx, dy
-    return np.zeros(2) if inside else found
+    if inside:
+        found[0], found[1] = 0.0, 0.0
+    return found
 
 
 @numba.njit(cache=True)
 def _leaving(motion, floor, gravity, polygon):
     """Return how the capture point of a motion (rows position, velocity, …) leaves a polygon (3,), how far, and ω [1/s]."""
     rate = np.sqrt(gravity / max(motion[0, 2] - floor, 0.1))
-    away = np.zeros(3)
-    away[:2] = outside(polygon, motion[0, :2] + motion[1, :2] / rate)
+    away, point = np.empty(3), np.empty(2)
+    for i in range(2):
+        point[i] = motion[0, i] + motion[1, i] / rate
+    out = outside(polygon, point)
+    away[0], away[1], away[2] = out[0], out[1], 0.0
     return away, np.sqrt(away[0] ** 2 + away[1] ** 2), rate

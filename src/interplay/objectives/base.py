@@ -6,10 +6,10 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from interplay.errors import InputError, number
+from interplay.errors import number
 from interplay.maths.steps import smooth_step
+from interplay.scene.demand import Demand
 from interplay.scene.kinematics import Kinematics
-from interplay.scene.scene import Scene
 
 FADE = 0.4
 """Seconds over which a phase's objectives hand over to the next one's, and contacts take up or give up their load, by default."""
@@ -51,13 +51,10 @@ class Feature(NamedTuple):
     bias: np.ndarray
 
 
-class Objective:
+class Objective(Demand):
     """Subclasses say which DOFs a feature moves with (``bind``) and what it is at a state (``feature``)."""
 
-    dofs: np.ndarray
-    """DOFs the feature depends on, ascending; set by ``bind``."""
-    dim: int
-    """Number of rows of the feature; set by ``bind``."""
+    what: ClassVar[str] = "objective"
     diagonal: ClassVar[bool] = False
     """Whether the feature selects single DOFs, so that its cost is diagonal (``Cost.add_diagonal``)."""
     yields: bool = True
@@ -72,33 +69,17 @@ class Objective:
         name: str | None = None,
     ):
         """Take weight w, stiffness k [1/s²], damping [1/s] (2√k if not given) and the speed [feature/s] the pull is limited to."""
+        super().__init__(name)
         kind = type(self).__name__
         self.weight, self.stiffness = _gain(kind, "weight", weight), _gain(kind, "stiffness", stiffness)
         self.damping = 2.0 * np.sqrt(self.stiffness) if damping is None else _gain(kind, "damping", damping)
         self.max_speed = (
             np.inf if max_speed is None or max_speed == np.inf else number(f"{kind} max_speed", max_speed, 1e-6)
         )
-        if name is not None and (
-            not isinstance(name, str) or not name.strip() or not name.isprintable() or "|" in name
-        ):
-            raise InputError(f"{kind} name: expected some words without '|', got {name!r}")
-        self._name = name and name.strip()
         self._declared: tuple[float, float, float] | None = None
         self.fades: tuple[tuple[float, float, float, float], ...] = ()
         """For each phase that owns this objective, when it takes it up and over how many seconds, when it lets it go and over
         how many; none: always in force."""
-        self._bound: Scene | None = None
-
-    @property
-    def label(self) -> str:
-        """The name it was given; else its kind and what it is about, the same each time a phase makes it: ``Com alice xy``."""
-        if self._name is None:
-            self._name = " ".join((type(self).__name__, *filter(None, self.about())))
-        return self._name
-
-    def about(self) -> tuple[str, ...]:
-        """Return words that tell an objective from others of its kind."""
-        return ()
 
     def adjust(self, gains: Gains) -> None:
         """Use some gains instead of its own, and its own where they leave one open.
@@ -114,23 +95,9 @@ class Objective:
         if gains.damping is None and own[2] == 2.0 * np.sqrt(own[1]):
             self.damping = 2.0 * np.sqrt(self.stiffness)
 
-    def bind(self, scene: Scene) -> None:
-        """Find ids and DOFs in a scene; called once before the first step."""
-        raise TypeError(f"{type(self).__name__} does not define bind()")
-
     def feature(self, terms: Kinematics, time: float) -> Feature:
         """Return the feature at the present state."""
         raise TypeError(f"{type(self).__name__} does not define feature()")
-
-    def attach(self, scene: Scene) -> None:
-        """Bind to a scene; an objective belongs to one simulation."""
-        if self._bound is None:
-            self.bind(scene)
-            self._bound = scene
-        elif self._bound is not scene:
-            raise InputError(
-                f"the objective {self.label!r} belongs to another simulation: make a new one for this scene"
-            )
 
     @property
     def longest_dt(self) -> float:

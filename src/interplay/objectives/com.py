@@ -113,17 +113,21 @@ def _axes(axes: Sequence[str]) -> np.ndarray:
 @numba.njit(cache=True)
 def _com(body_mass, xipos, cvel, bias_acc, com, root, crb, cdof, bodies, dofs, dof_body):
     total = 0.0
-    motion, point = np.zeros((3, 3)), np.empty((2, 6))
+    motion, point, r = np.zeros((3, 3)), np.empty((2, 6)), np.empty(3)
     for b in bodies:
-        m = body_mass[b]
+        m, origin = body_mass[b], com[root[b]]
         total += m
-        point_motion(cvel[b], bias_acc[b], xipos[b] - com[root[b]], point)
+        for i in range(3):
+            r[i] = xipos[b, i] - origin[i]
+        point_motion(cvel[b], bias_acc[b], r, point)
         for i in range(3):
             motion[0, i] += m * xipos[b, i]
             motion[1, i] += m * point[0, i]
             motion[2, i] += m * point[1, i]
-    motion /= total
-    jac, column, r = np.empty((3, dofs.shape[0])), np.empty(6), np.empty(3)
+    for k in range(3):
+        for i in range(3):
+            motion[k, i] /= total
+    jac, column = np.empty((3, dofs.shape[0])), np.empty(6)
     for k in range(dofs.shape[0]):
         # The subtree below a DOF moves with it: composite inertia holds its mass and mass·offset.
         c = crb[dof_body[k]]
@@ -143,5 +147,6 @@ def _on_axes(motion, jac, axes, value, velocity, acceleration):
     for i in range(n):
         a = axes[i]
         error[i], rate[i], bias[i] = motion[0, a] - value[i], motion[1, a] - velocity[i], motion[2, a] - acceleration[i]
-        rows[i] = jac[a]
+        for k in range(jac.shape[1]):
+            rows[i, k] = jac[a, k]
     return error, rate, rows, bias

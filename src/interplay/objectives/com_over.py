@@ -94,10 +94,11 @@ def _less_middle(
     site_xpos, cvel, bias_acc, com, root, cdof, chain_start, chain_dofs, sites, site_body, dofs, jac, motion
 ):
     """Subtract the middle of the sites from position, velocity and bias acceleration, and its Jacobian."""
-    share, point, column = 1.0 / len(sites), np.empty((2, 6)), np.empty(6)
-    for k in range(len(sites)):
+    share, point, column, r = 1.0 / sites.shape[0], np.empty((2, 6)), np.empty(6), np.empty(3)
+    for k in range(sites.shape[0]):
         body, p = site_body[k], site_xpos[sites[k]]
-        r = p - com[root[body]]
+        for i in range(3):
+            r[i] = p[i] - com[root[body], i]
         point_motion(cvel[body], bias_acc[body], r, point)
         for i in range(3):
             motion[0, i] -= share * p[i]

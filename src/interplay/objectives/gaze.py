@@ -8,9 +8,10 @@ import numba
 import numpy as np
 
 from interplay.errors import InputError, vector
+from interplay.maths.rotations import turn_between
 from interplay.objectives.base import Feature, Objective
-from interplay.objectives.frame import Frame
 from interplay.objectives.reference import as_reference
+from interplay.scene.frame import Frame
 from interplay.scene.kinematics import Kinematics
 from interplay.scene.scene import Scene
 
@@ -78,29 +79,23 @@ def _across(p, R, axis, target, v, J, a):
 
     Turning about the line of sight is free: 1 − s sᵀ takes it out.
     """
-    sight, looks = target - p, np.empty(3)
+    sight, looks, far = np.empty(3), np.empty(3), 0.0
     for i in range(3):
         looks[i] = R[i, 0] * axis[0] + R[i, 1] * axis[1] + R[i, 2] * axis[2]
-    far = np.sqrt((sight * sight).sum())
-    sight = sight / far if far > 1e-9 else looks.copy()  # where the frame itself is, every way is the right one
-    velocity, jacobian, bias = v[3:].copy(), J[3:].copy(), a[3:].copy()
-    velocity -= sight * (sight * v[3:]).sum()
-    bias -= sight * (sight * a[3:]).sum()
+        sight[i] = target[i] - p[i]
+        far += sight[i] * sight[i]
+    far = np.sqrt(far)
+    for i in range(3):
+        sight[i] = sight[i] / far if far > 1e-9 else looks[i]  # where the frame itself is, every way is the right one
+    velocity, jacobian, bias = np.empty(3), np.empty((3, J.shape[1])), np.empty(3)
+    moving = sight[0] * v[3] + sight[1] * v[4] + sight[2] * v[5]
+    changing = sight[0] * a[3] + sight[1] * a[4] + sight[2] * a[5]
+    for i in range(3):
+        velocity[i], bias[i] = v[3 + i] - sight[i] * moving, a[3 + i] - sight[i] * changing
     for k in range(J.shape[1]):
         along = sight[0] * J[3, k] + sight[1] * J[4, k] + sight[2] * J[5, k]
         for i in range(3):
-            jacobian[i, k] -= sight[i] * along
-    return _turn_between(sight, looks), velocity, jacobian, bias
-
-
-@numba.njit(cache=True)
-def _turn_between(a, b):
-    """Return the rotation vector that turns the unit vector a into b."""
-    turn, cosine = np.cross(a, b), (a * b).sum()
-    sine = np.sqrt((turn * turn).sum())
-    if sine > 1e-9:
-        return turn * (np.arctan2(sine, cosine) / sine)
-    if cosine > 0.0:
-        return np.zeros(3)
-    aside = np.cross(a, np.array([0.0, 0.0, 1.0]) if abs(a[2]) < 0.9 else np.array([1.0, 0.0, 0.0]))
-    return aside * (np.pi / np.sqrt((aside * aside).sum()))  # straight behind: any way round
+            jacobian[i, k] = J[3 + i, k] - sight[i] * along
+    turn = np.empty(3)
+    turn_between(sight, looks, turn)
+    return turn, velocity, jacobian, bias

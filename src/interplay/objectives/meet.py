@@ -121,12 +121,18 @@ def _site(terms: Kinematics, surface: str) -> int:
 @numba.njit(cache=True)
 def _face_to_face(start, place, turn, planar, stand_off):
     """Return the pose (7,) before a surface to which an orientation comes by the shortest turn: patches face each other."""
-    axis, z = turn[:, 2].copy(), rotation(start)[:, 2].copy()
-    aim = -axis if planar or (z * axis).sum() < 0.0 else axis
-    about = np.cross(z, aim)
-    sine = np.sqrt((about * about).sum())
-    angle = np.arctan2(sine, (z * aim).sum())
-    goal = np.empty(7)
-    goal[:3] = place + stand_off * axis
-    goal[3:] = turned(about * (angle / sine) if sine > 1e-9 else angle * rotation(start)[:, 0].copy(), start)
+    now, goal, about = rotation(start), np.empty(7), np.empty(3)
+    along = now[0, 2] * turn[0, 2] + now[1, 2] * turn[1, 2] + now[2, 2] * turn[2, 2]
+    way = -1.0 if planar or along < 0.0 else 1.0
+    for i in range(3):
+        j, k = (i + 1) % 3, (i + 2) % 3
+        about[i] = now[j, 2] * (way * turn[k, 2]) - now[k, 2] * (way * turn[j, 2])
+        goal[i] = place[i] + stand_off * turn[i, 2]
+    sine = np.sqrt(about[0] * about[0] + about[1] * about[1] + about[2] * about[2])
+    angle = np.arctan2(sine, way * along)
+    for i in range(3):
+        about[i] = about[i] * (angle / sine) if sine > 1e-9 else angle * now[i, 0]
+    quat = turned(about, start)
+    for i in range(4):
+        goal[3 + i] = quat[i]
     return goal

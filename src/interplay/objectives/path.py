@@ -32,11 +32,16 @@ def pose_on_path(start, end, arch, time, T):
     """Return pose (7,), twist and its derivative (6,) of a path between two poses at a time [s] after its begin."""
     f, df, ddf = minimum_jerk(time / T)
     g, dg, ddg = out_and_back(time / T)
-    way, value = np.empty(6), np.empty(7)
-    way[:3], way[3:] = end[:3] - start[:3], turn_from(start[3:], rotation(end[3:]))
-    value[:3], value[3:] = start[:3] + f * way[:3], turned(f * way[3:], start[3:])
-    velocity, acceleration = (df / T) * way, (ddf / T**2) * way
-    value[:3] += g * arch
-    velocity[:3] += (dg / T) * arch
-    acceleration[:3] += (ddg / T**2) * arch
+    value, velocity, acceleration = np.empty(7), np.empty(6), np.empty(6)
+    turn = turn_from(start[3:], rotation(end[3:]))
+    for i in range(3):
+        way = end[i] - start[i]
+        value[i] = start[i] + f * way + g * arch[i]
+        velocity[i], velocity[3 + i] = (df / T) * way + (dg / T) * arch[i], (df / T) * turn[i]
+        acceleration[i] = (ddf / T**2) * way + (ddg / T**2) * arch[i]
+        acceleration[3 + i] = (ddf / T**2) * turn[i]
+        turn[i] *= f
+    quat = turned(turn, start[3:])
+    for i in range(4):
+        value[3 + i] = quat[i]
     return value, velocity, acceleration

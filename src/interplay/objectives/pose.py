@@ -10,8 +10,8 @@ import numpy as np
 from interplay.errors import InputError, quaternion, vector
 from interplay.maths.rotations import quaternion_of, rotation, turn_from
 from interplay.objectives.base import Feature, Objective
-from interplay.objectives.frame import Frame
 from interplay.objectives.reference import Constant, Reference, Sample, as_reference
+from interplay.scene.frame import Frame
 from interplay.scene.kinematics import Kinematics, point_motion_and_jacobian
 from interplay.scene.scene import Scene
 
@@ -104,8 +104,13 @@ def _placed(cdof, cvel, bias_acc, com, root, chain_start, chain_dofs, body, p, R
         for i in range(3):
             error[i] = p[i] - value[i]
     if last == 6:
-        error[3 - first :] = turn_from(value[value.shape[0] - 4 :], R)
-    return error, v[first:last] - velocity, J[first:last], a[first:last] - acc
+        turn = turn_from(value[value.shape[0] - 4 :], R)
+        for i in range(3):
+            error[3 - first + i] = turn[i]
+    for i in range(last - first):
+        v[first + i] -= velocity[i]
+        a[first + i] -= acc[i]
+    return error, v[first:last], J[first:last], a[first:last]
 
 
 class Point(_Placement):

@@ -9,9 +9,9 @@ import numpy as np
 from interplay.errors import InputError
 from interplay.maths.rotations import quaternion_of, turn_from
 from interplay.objectives.base import Feature, Objective
-from interplay.objectives.frame import Frame
 from interplay.objectives.pose import Pose
 from interplay.objectives.reference import Constant, Reference, as_reference
+from interplay.scene.frame import Frame
 from interplay.scene.kinematics import Kinematics
 from interplay.scene.scene import Scene
 

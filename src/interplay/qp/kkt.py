@@ -13,6 +13,7 @@ import numpy as np
 import qdldl
 from scipy import sparse
 
+from interplay.maths.linear import solve_in_place
 from interplay.qp.problem import QP, compress, coordinates
 
 PRIMAL, DUAL = 1e-9, 1e-10
@@ -63,20 +64,24 @@ def _lay_out(g_ptr, g_index, g, x_l, x_u, p_row, p_col, a_row, a_col, m):
     ptr = np.zeros(g + n + 1, np.int64)
     for e in range(count):
         ptr[g_index[e] + 1] += 1
-    ptr[g + 1 :] = 1
+    for i in range(g + 1, g + n + 1):
+        ptr[i] = 1
     for i in range(g + n):
         ptr[i + 1] += ptr[i]
-    from_G, col, free = np.empty(count, np.int64), np.empty(count + n, np.int64), ptr[:g].copy()
+    from_G, col, free = np.empty(count, np.int64), np.empty(count + n, np.int64), np.empty(g, np.int64)
+    for i in range(g):
+        free[i] = ptr[i]
     for j in range(n):
         for e in range(g_ptr[j], g_ptr[j + 1]):
             row = g_index[e]
             from_G[free[row]], col[free[row]] = e, j
             free[row] += 1
         col[count + j] = j
-    resident, place = np.empty(g + n, np.int64), np.full(g + n, -1)
+    resident, place = np.empty(g + n, np.int64), np.empty(g + n, np.int64)
     c_from, c_owner = np.empty(count + n, np.int64), np.empty(count + n, np.int64)
     stand, inside = 0, 0
     for i in range(g + n):
+        place[i] = -1
         stands = ptr[i + 1] - ptr[i] <= SHORT if i < g else x_l[i - g] > -np.inf or x_u[i - g] < np.inf
         if stands:
             resident[stand], place[i] = i, n + m + stand
@@ -86,28 +91,25 @@ def _lay_out(g_ptr, g_index, g, x_l, x_u, p_row, p_col, a_row, a_col, m):
                 inside += 1
     size, known = n + m + stand, p_row.shape[0] + a_row.shape[0]
     at, to = np.empty(known + inside + size, np.int64), np.empty(known + inside + size, np.int64)
-    at[: p_row.shape[0]], to[: p_row.shape[0]] = p_row, p_col
-    at[p_row.shape[0] : known], to[p_row.shape[0] : known] = a_col, n + a_row
+    for k in range(p_row.shape[0]):
+        at[k], to[k] = p_row[k], p_col[k]
+    for k in range(a_row.shape[0]):
+        at[p_row.shape[0] + k], to[p_row.shape[0] + k] = a_col[k], n + a_row[k]
     for k in range(inside):
         at[known + k], to[known + k] = col[c_from[k]], place[c_owner[k]]
     for i in range(size):
         at[known + inside + i] = to[known + inside + i] = i
-    return from_G, ptr, col, resident[:stand].copy(), place, c_from[:inside].copy(), c_owner[:inside].copy(), at, to
+    return from_G, ptr, col, resident[:stand], place, c_from[:inside], c_owner[:inside], at, to
 
 
-@numba.njit(cache=True)
-def carried(names, side, new_names):
+def carried(names: np.ndarray, side: np.ndarray, new_names: np.ndarray) -> np.ndarray:
     """Return the sides of rows on a new pattern: those of the rows that had the same name on the last one."""
-    out = np.zeros(new_names.shape[0], np.int64)
-    if names.shape[0] != side.shape[0] or not side.any():
-        return out
-    order = np.argsort(names)
+    if len(names) != len(side) or not side.any():
+        return np.zeros(len(new_names), np.int64)
+    order = np.argsort(names, kind="stable")
     ordered = names[order]
-    for i in range(out.shape[0]):
-        at = np.searchsorted(ordered, new_names[i])
-        if at < ordered.shape[0] and ordered[at] == new_names[i]:
-            out[i] = side[order[at]]
-    return out
+    at = np.minimum(np.searchsorted(ordered, new_names), len(ordered) - 1)
+    return np.where(ordered[at] == new_names, side[order[at]], 0)
 
 
 @numba.njit(cache=True)
@@ -132,7 +134,8 @@ def curvature(P, p_row, p_col, x):
 @numba.njit(cache=True)
 def spread(ptr, col, val, row, scale, out):
     """Write a row, scaled, as a dense vector."""
-    out[:] = 0.0
+    for i in range(out.shape[0]):
+        out[i] = 0.0
     for e in range(ptr[row], ptr[row + 1]):
         out[col[e]] = scale * val[e]
 
@@ -176,7 +179,8 @@ def prepare(low, high, side, mu, ptr, col, val, length):
 @numba.njit(cache=True)
 def fill(K, P, p_at, A, a_at, val, c_from, c_at, c_owner, resident, place, side, factored, diagonal, n, m):
     """Write the values of K; return the largest cost on its diagonal, and how many rows hold that do not stand in it."""
-    K[:] = 0.0
+    for e in range(K.shape[0]):
+        K[e] = 0.0
     for e in range(p_at.shape[0]):
         K[p_at[e]] += P[e]
     stiffest = 1e-12
@@ -187,7 +191,8 @@ def fill(K, P, p_at, A, a_at, val, c_from, c_at, c_owner, resident, place, side,
         K[a_at[e]] += A[e]
     for i in range(n, n + m):
         K[diagonal[i]] = -DUAL
-    factored[:] = 0
+    for i in range(factored.shape[0]):
+        factored[i] = 0
     for k in range(resident.shape[0]):
         factored[resident[k]] = side[resident[k]]
         K[diagonal[n + m + k]] = -DUAL if side[resident[k]] != 0 else -1.0
@@ -259,7 +264,8 @@ def residual(
     for i in range(n):
         dual = max(dual, abs(r1[i]))
         rhs[i] = r1[i]
-    rhs[n : n + m] = r2
+    for i in range(m):
+        rhs[n + i] = r2[i]
     for k in range(resident.shape[0]):
         row = resident[k]
         rhs[n + m + k] = r3[row] if factored[row] != 0 and side[row] != 0 else 0.0
@@ -269,13 +275,20 @@ def residual(
 @numba.njit(cache=True)
 def gap(r1, r2, r3, x, y, mu):
     """Return the duality gap of a point with the given residuals."""
-    return abs((r1 * x).sum()) + abs((r2 * y).sum()) + abs((r3 * mu).sum())
+    total = 0.0
+    for a, b in ((r1, x), (r2, y), (r3, mu)):
+        product = 0.0
+        for i in range(a.shape[0]):
+            product += a[i] * b[i]
+        total += abs(product)
+    return total
 
 
 @numba.njit(cache=True)
 def border_column(entry, ptr, col, val, place, out):
     """Write a column of the border: a row added to K, or the unit vector of one taken out (−1 − row)."""
-    out[:] = 0.0
+    for i in range(out.shape[0]):
+        out[i] = 0.0
     if entry < 0:
         out[place[-1 - entry]] = 1.0
     else:
@@ -301,25 +314,31 @@ def border_product(border, ptr, col, val, place, T, S):
 
 @numba.njit(cache=True)
 def with_border(z, T, S, border, ptr, col, val, r3, resident, place, factored, side, x, y, mu):
-    """Turn a solution of K alone into one of K with its border, and add it to a point."""
+    """Turn a solution of K alone into one of K with its border, and add it to a point; False if the border is singular."""
     w, n, m = border.shape[0], x.shape[0], y.shape[0]
     if w > 0:
-        v = np.empty(w)
+        v, matrix = np.empty(w), np.empty((w, w))
         for a in range(w):
+            for i in range(w):
+                matrix[a, i] = S[a, i]
             wanted = r3[border[a]] if border[a] >= 0 else 0.0
             v[a] = wanted - across(border[a], ptr, col, val, place, z)
-        v = np.linalg.solve(np.ascontiguousarray(S[:w, :w]), v)
+        if not solve_in_place(matrix, v):
+            return False
         for a in range(w):
             for i in range(z.shape[0]):
                 z[i] -= v[a] * T[a, i]
             if border[a] >= 0:
                 mu[border[a]] += v[a]
-    x += z[:n]
-    y += z[n : n + m]
+    for i in range(n):
+        x[i] += z[i]
+    for i in range(m):
+        y[i] += z[n + i]
     for k in range(resident.shape[0]):
         row = resident[k]
         if factored[row] != 0 and side[row] != 0:
             mu[row] += z[n + m + k]
+    return True
 
 
 @numba.njit(cache=True)
@@ -371,7 +390,9 @@ def blocking(side, mu, way):
 @numba.njit(cache=True)
 def remainder(P, p_row, p_col, x, r1):
     """Return the size of P x + r1: of what the multipliers along a way leave of the rows they combine, if the way leaves r1."""
-    rest, total = r1.copy(), 0.0
+    rest, total = np.empty(r1.shape[0]), 0.0
+    for i in range(r1.shape[0]):
+        rest[i] = r1[i]
     for e in range(p_row.shape[0]):
         rest[p_row[e]] += P[e] * x[p_col[e]]
         if p_row[e] != p_col[e]:

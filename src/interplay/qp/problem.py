@@ -179,7 +179,7 @@ def compress(rows, cols, n_rows, n_cols):
         position[e] = places - 1
     for j in range(n_cols):
         pointers[j + 1] += pointers[j]
-    return pointers, indices[:places].copy(), position
+    return pointers, indices[:places], position
 
 
 @numba.njit(cache=True)

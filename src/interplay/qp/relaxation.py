@@ -1,7 +1,9 @@
-"""When a program has no solution: relax rows with penalised slack, kind by kind, until it has one, and name the conflict."""
+"""When a program has no solution: relax rows with penalised slack, order by order, until it has one, and say which gave way."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from itertools import groupby
 from typing import NamedTuple
 
 import numpy as np
@@ -9,14 +11,8 @@ from scipy import sparse
 
 from interplay.qp.problem import QP, Conflicting, QPSolution, QPSolver, compress, coordinates
 
-ORDER = ("force", "collision", "limit", "torque", "slip")
-"""Kinds of rows in the order in which they give way; dynamics, third law, unilaterality and friction never do.
-
-``force`` is a wished minimum normal force: a comfort, not a law.
-"""
-
 PENALTY, COST_SCALE = 1.0, 1e-3
-"""Weight of the squared slack of the first kind (each later kind weighs ten times more), and of the program's own cost.
+"""Weight of the squared slack of order 0 (each order more weighs ten times as much), and of the program's own cost.
 
 Only their ratio matters; scaling the cost down instead of the penalty up keeps the multipliers small, which an interior
 point method would otherwise take for a sign of infeasibility. Costs above ``LARGE_COST`` are scaled down further: no
@@ -24,9 +20,6 @@ weight buys a violation.
 """
 
 LARGE_COST = 300.0
-
-CAPS = {"force": np.inf, "collision": 1000.0, "limit": 3000.0, "torque": 1000.0, "slip": np.inf}
-"""How far a kind gives way [m/s², rad/s², N·m] before the next one does; what even that does not solve is solved without caps."""
 
 _PART = 1e-9
 """A row has a part in a conflict from this multiplier on, relative to the largest."""
@@ -36,11 +29,11 @@ THRESHOLD = 1e-4
 
 
 class Slack(NamedTuple):
-    """A row that may give way: 'A', 'G' or 'x', its index, the weight of its squared slack and how far it may go."""
+    """A row that may give way: 'A', 'G' or 'x', its index, its order (lower ones first) and how far before the next order."""
 
     block: str
     index: int
-    weight: float
+    order: float
     cap: float
 
 
@@ -51,25 +44,23 @@ class Relaxed(NamedTuple):
     slack: list[tuple[str, int, float]]
 
 
-def relax(
-    qp: QP, kinds: dict[str, list[tuple[str, int]]], solver: QPSolver, conflict: Conflicting | None = None
-) -> Relaxed | None:
-    """Solve with slack on more and more kinds of rows; ``kinds`` maps a kind to its rows (block, index). None: nothing helped.
+def relax(qp: QP, rows: Iterable[Slack], solver: QPSolver, conflict: Conflicting | None = None) -> Relaxed | None:
+    """Solve with slack on more and more of the rows that may give way; None: nothing helped.
 
-    Of the kinds before the first that has a part in a known conflict it is known that they do not suffice.
+    Of the orders before the first that has a part in a known conflict it is known that they do not suffice. What even all of
+    them do not solve is solved without caps.
     """
     scale = COST_SCALE * min(1.0, LARGE_COST / max(float(qp.P.diagonal().max(initial=0.0)), 1e-9))
     qp = _uncross(qp)._replace(P=scale * qp.P, c=scale * qp.c)
-    rows: list[Slack] = []
-    for level, kind in enumerate(ORDER):
-        if kinds.get(kind):
-            rows += [Slack(block, index, PENALTY * 10.0**level, CAPS[kind]) for block, index in kinds[kind]]
-            if conflict is not None and not _concerns(conflict, rows):
-                continue
-            found = _try(qp, rows, solver)
-            if found is not None:
-                return found
-    return _try(qp, [row._replace(cap=np.inf) for row in rows], solver)
+    elastic: list[Slack] = []
+    for _, level in groupby(sorted(rows, key=lambda row: (row.order, row.block, row.index)), lambda row: row.order):
+        elastic += level
+        if conflict is not None and not _concerns(conflict, elastic):
+            continue
+        found = _try(qp, elastic, solver)
+        if found is not None:
+            return found
+    return _try(qp, [row._replace(cap=np.inf) for row in elastic], solver)
 
 
 def _try(qp: QP, rows: list[Slack], solver: QPSolver) -> Relaxed | None:
@@ -104,7 +95,7 @@ def _elastic(qp: QP, rows: list[Slack]) -> QP:
     slack = np.arange(n, n + k)
     bounded = index[blocks == "x"]
     bound_rows = np.arange(g, g + len(bounded))
-    caps, weights = np.array([row.cap for row in rows]), np.array([row.weight for row in rows])
+    caps, weights = np.array([row.cap for row in rows]), PENALTY * 10.0 ** np.array([row.order for row in rows])
     x_l, x_u = np.concatenate([qp.x_l, -caps]), np.concatenate([qp.x_u, caps])
     x_l[bounded], x_u[bounded] = -np.inf, np.inf
 

@@ -14,7 +14,7 @@ from rich.table import Table
 from interplay.catalogue import registry, scenario
 from interplay.control.state import State
 from interplay.errors import number, settings
-from interplay.io.recording import problem_size
+from interplay.io.recorder import problem_size
 from interplay.io.report import table_size
 from interplay.models.motors import torque_limits
 from interplay.objectives.base import FADE

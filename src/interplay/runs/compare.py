@@ -23,7 +23,7 @@ from interplay.objectives.com import Com
 from interplay.objectives.gaze import Gaze
 from interplay.objectives.joint import JointAngle
 from interplay.objectives.pose import Orientation, Point
-from interplay.runs.run import run
+from interplay.runs.run import INTERRUPTED, run
 from interplay.runs.tables import markdown, pyplot, table
 from interplay.scene.kinematics import Kinematics
 from interplay.scene.scene import Scene
@@ -70,6 +70,8 @@ def compare(
         reports[controller] = report = run(
             name, out / controller, controller=controller, seconds=seconds, progress=show, **options
         )
+        if report["failure"] == INTERRUPTED:
+            raise KeyboardInterrupt
         seconds = seconds or report["sim_seconds"]
     errors = _judge(name, {c: Recording(out / c) for c in CONTROLLERS}, options)
     result = {

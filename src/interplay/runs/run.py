@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+import signal
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from interplay.catalogue import scenario
-from interplay.errors import InputError, InterplayError, number, pick
-from interplay.io.recording import Recorder, Recording
+from interplay.errors import InputError, InterplayError, cannot_write, number, pick
+from interplay.io.lock import locked
+from interplay.io.recorder import Recorder
+from interplay.io.recording import Recording
 from interplay.io.report import make_report, write_report
-from interplay.models.loader import Character
+from interplay.models.loader import BodyFile
 from interplay.motion.targets import read_targets
 from interplay.qp import solvers
 from interplay.rehearsal import keep_what_is_loaded
@@ -20,6 +25,9 @@ from interplay.simulation import ON_FALL, Simulation
 
 Progress = Callable[[float, float | None, str], None]
 """Called with (simulated seconds, expected seconds or None, phase) now and then."""
+
+INTERRUPTED = "interrupted"
+"""The failure of a run that the user ended; it can be resumed."""
 
 
 def run(
@@ -41,9 +49,11 @@ def run(
 ) -> dict[str, Any]:
     """Run a scenario, write ``recording``, ``scene.xml`` and ``report.json`` into a folder, and return the report.
 
+    An interrupt (Ctrl-C) ends it after the step under way; its report has the failure ``INTERRUPTED``, and it can be resumed.
+
     Args:
         name: the scenario, or the path of a scenario file.
-        out: the folder.
+        out: the folder; one run at a time may write to it.
         seconds: simulate exactly so long; without it until the scenario finishes.
         dt: control step [s]; by default the scenario's own.
         solver, seed, world, controller: see :class:`interplay.Simulation`.
@@ -55,11 +65,13 @@ def run(
         progress: called about ten times a second.
     """
     out = Path(out)
+    if seconds is not None:
+        seconds = number("seconds", seconds, 0.0, 1e7, "s")
     before = Recording(out) if resume else None
     if before is not None:
         header = before.header
         found = scenario(name)
-        if header["scenario"] != found.name:
+        if header["scenario"] != found.name or header.get("arrays"):
             raise InputError(f"resume: {str(out)!r} holds {header['scenario']!r}, not {found.name!r}")
         if header.get("sources", []) != [*found.sources]:
             raise InputError(f"resume: {found.name} (or what it is based on) has changed since {str(out)!r} was made")
@@ -73,43 +85,63 @@ def run(
         controller = header.get("controller", controller)
         targets = targets or header["targets"]
         character = header["character"]
-    chosen = scenario(name)(parameters, Character(character) if character is not None else None)
+    chosen = scenario(name)(parameters, BodyFile(character) if character is not None else None)
     sim = chosen.simulation(dt, solver, seed, world, controller)
     sim.on_fall = pick("on_fall", on_fall, ON_FALL)
     if targets is not None:
         sim.live.targets = sorted([*sim.live.targets, *read_targets(targets, sim)], key=lambda t: t.time)
-    last_target = sim.live.targets[-1].time if sim.live.targets else 0.0
     if seconds is not None:
-        seconds = number("seconds", seconds, sim.dt, 1e7, "s")
-    make_folder(out)
-    if before is not None:
-        if not before.scene_path.exists() or sim.scene.xml != before.scene_path.read_text():
-            raise InputError(f"resume: {str(before.scene_path)!r} is not the scene that {name!r} builds now")
-        with open(before.path, "r+b") as file:  # cut off a torn tail
-            file.truncate(before.bytes_read)
-        sim.restore(before.checkpoint)
-    else:
-        sim.scene.save(out / "scene.xml")
+        number("seconds", seconds, sim.dt, 1e7, "s")
     head = {
         "scenario": chosen.name,
         "sources": chosen.sources,
         "camera": chosen.view().model_dump(),
         "parameters": json.loads(chosen.p.model_dump_json()),
-        "dt": sim.dt,
         "seed": seed,
         "solver": solver,
-        "world": sim.world.name,
         "controller": controller,
         "character": str(Path(character).resolve()) if character is not None else None,
         "targets": str(Path(targets).resolve()) if targets is not None else None,
         "table_phase": chosen.table_phase,
         "table_pairs": chosen.table_pairs,
     }
-    recorder = Recorder(out / "recording", sim, head, resume=before is not None)
+    with locked(out):
+        return _record(sim, chosen, out, head, resume, seconds, progress)
+
+
+def _record(
+    sim: Simulation,
+    chosen: Scenario,
+    out: Path,
+    head: Mapping[str, Any],
+    resume: bool,
+    seconds: float | None,
+    progress: Progress | None,
+) -> dict[str, Any]:
+    """Run a simulation into a folder that is ours, and return its report."""
+    before = None
+    last_target = sim.live.targets[-1].time if sim.live.targets else 0.0
+    if resume:
+        before = Recording(out)  # again: only now does nobody else write to it
+        if not before.scene_path.exists() or sim.scene.xml != before.scene_path.read_text():
+            raise InputError(f"resume: {str(before.scene_path)!r} is not the scene that {chosen.name!r} builds now")
+        sim.restore(before.checkpoint)
+    else:
+        try:
+            sim.scene.save(out / "scene.xml")
+        except OSError as error:
+            raise cannot_write(out / "scene.xml", error) from None
+    recorder = Recorder(out / "recording", sim, head, before)
     sim.observers.append(recorder)
     keep_what_is_loaded()
-    failure = _loop(sim, chosen, seconds, last_target, progress)
-    recorder.close()
+    with _interruptible() as interrupted:
+        failure = _loop(sim, chosen, seconds, last_target, progress, interrupted)
+    try:
+        recorder.close()
+    except InterplayError as error:
+        failure = failure or str(error)
+    if not sim.steps:
+        raise KeyboardInterrupt if failure == INTERRUPTED else InterplayError(f"{failure} before the first step")
     done = failure is None and finished(sim, chosen, last_target)
     report = make_report(Recording(out), done, failure) | {
         "falls": dict(sim.fallen),
@@ -120,12 +152,32 @@ def run(
     return report
 
 
+@contextmanager
+def _interruptible() -> Iterator[threading.Event]:
+    """Let the first Ctrl-C set an event, so that no step is left half done; a second one interrupts at once."""
+    asked = threading.Event()
+    if threading.current_thread() is not threading.main_thread():
+        yield asked
+        return
+    usual = signal.getsignal(signal.SIGINT)
+
+    def ask(*_: Any) -> None:
+        asked.set()
+        signal.signal(signal.SIGINT, usual)
+
+    signal.signal(signal.SIGINT, ask)
+    try:
+        yield asked
+    finally:
+        signal.signal(signal.SIGINT, usual)
+
+
 def make_folder(path: Path) -> None:
     """Make a folder for results, or say why that cannot be."""
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise InputError(f"cannot write to {str(path)!r}: {error.strerror}") from None
+        raise cannot_write(path, error) from None
 
 
 def _all_parameters(name: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
@@ -143,12 +195,19 @@ def finished(sim: Simulation, chosen: Scenario, last_target: float = 0.0) -> boo
 
 
 def _loop(
-    sim: Simulation, chosen: Scenario, seconds: float | None, last_target: float, progress: Progress | None
+    sim: Simulation,
+    chosen: Scenario,
+    seconds: float | None,
+    last_target: float,
+    progress: Progress | None,
+    interrupted: threading.Event,
 ) -> str | None:
     """Step until the end and return what failed, if anything did."""
     every = max(1, round(0.1 / sim.dt))
     try:
         while True:
+            if interrupted.is_set():
+                return INTERRUPTED
             if seconds is not None:
                 if sim.time >= seconds - sim.dt / 2:
                     return None

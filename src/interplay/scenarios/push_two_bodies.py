@@ -149,7 +149,7 @@ class PushTwoBodies(base.Scenario):
         state = control.state
         for k in range(round(seconds / dt)):
             now = state.with_(time=k * dt, qpos=d.qpos[:1].copy(), qvel=d.qvel[:1].copy())
-            thrust = float(control.controller.solve(now).tau[0])
+            thrust = float(control.controller.solve(now, control.demands).tau[0])
             rows.append((k * dt, d.qpos[1], d.qpos[1] - d.qpos[0], thrust))
             d.qfrc_applied[0] = thrust
             mujoco.mj_step(m, d, nstep=10)

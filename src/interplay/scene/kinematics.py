@@ -58,7 +58,7 @@ class Kinematics:
         self.bias_acc = np.zeros((m.nbody, 6))
         self._dofadr, self._dofnum = m.body_dofadr.astype(np.int64), m.body_dofnum.astype(np.int64)
         self._dof_parent, self._dof_body = m.dof_parentid.astype(np.int64), m.dof_bodyid.astype(np.int64)
-        self._trees = np.column_stack([m.tree_dofadr, m.tree_dofnum, m.tree_bodyadr, m.tree_bodynum])
+        self._trees = np.column_stack([m.tree_dofadr, m.tree_dofnum, m.tree_bodyadr, m.tree_bodynum]).astype(np.int64)
         chains = [self.chain(body) for body in range(m.nbody)]
         self.chain_start = np.concatenate([[0], np.cumsum([len(c) for c in chains])]).astype(np.int64)
         self.chain_dofs = np.concatenate(chains)
@@ -180,6 +180,20 @@ class Kinematics:
             self.qvel,
         )
 
+    def momentum_rates(self, trees: np.ndarray, qacc: np.ndarray) -> np.ndarray:
+        """Return A q̈ + Ȧ q̇ of some trees (k, 6: linear, angular about each tree's COM)."""
+        return _momentum_rates(
+            self._trees[trees],
+            self._dof_body,
+            self.crb,
+            self.cdof,
+            self.cinert,
+            self.cvel,
+            self.bias_acc,
+            self.qvel,
+            qacc,
+        )
+
 
 def weigh_subtrees(m: mujoco.MjModel) -> None:
     """Bring a model up to masses that were changed.
@@ -192,7 +206,8 @@ def weigh_subtrees(m: mujoco.MjModel) -> None:
 
 @numba.njit(cache=True)
 def _add_up(parent, mass, total):
-    total[:] = mass
+    for b in range(mass.shape[0]):
+        total[b] = mass[b]
     for b in range(mass.shape[0] - 1, 0, -1):
         total[parent[b]] += total[b]
 
@@ -207,7 +222,7 @@ def _bias_accelerations(parent, dofadr, dofnum, cdof_dot, qvel, out):
                 out[b, k] += cdof_dot[i, k] * qvel[i]
 
 
-@numba.njit(cache=True, inline="always")
+@numba.njit(cache=True)
 def point_column(axis, r, out):
     """Write the 6D Jacobian column (linear, angular) of one motion axis (ω, v) at the offset r from the axis' origin."""
     out[0] = axis[3] + axis[1] * r[2] - axis[2] * r[1]
@@ -222,7 +237,9 @@ def point_column(axis, r, out):
 def point_motion_and_jacobian(cdof, cvel, bias_acc, com, root, chain_start, chain_dofs, body, point):
     """Return velocity, bias acceleration (6) and Jacobian (6, n) of a body's point: see ``Kinematics.point``."""
     first, last = chain_start[body], chain_start[body + 1]
-    r, column = point - com[root[body]], np.empty(6)
+    r, column, origin = np.empty(3), np.empty(6), com[root[body]]
+    for i in range(3):
+        r[i] = point[i] - origin[i]
     motion, jacobian = np.empty((2, 6)), np.empty((6, last - first))
     point_motion(cvel[body], bias_acc[body], r, motion)
     for k in range(last - first):
@@ -244,7 +261,7 @@ def point_motion(twist, acc, r, out):
     out[1, 2] += twist[0] * v[1] - twist[1] * v[0]
 
 
-@numba.njit(cache=True, inline="always")
+@numba.njit(cache=True)
 def _inertia_times(c, t, out):
     """Spatial inertia ``c`` (MuJoCo's 10 numbers: inertia 6, mass·offset 3, mass) times a motion (ω, v): (linear, angular)."""
     out[0] = c[9] * t[3] - c[7] * t[2] + c[8] * t[1]
@@ -257,7 +274,7 @@ def _inertia_times(c, t, out):
 
 @numba.njit(cache=True)
 def _momentum(tree, dof_body, crb, cdof, cinert, cvel, bias_acc, qvel):
-    dof, dofs, body, bodies = tree
+    dof, dofs, body, bodies = tree[0], tree[1], tree[2], tree[3]
     momentum, matrix, bias = np.zeros(6), np.empty((6, dofs)), np.zeros(6)
     h, rate = np.empty(6), np.empty(6)
     for k in range(dofs):
@@ -268,9 +285,21 @@ def _momentum(tree, dof_body, crb, cdof, cinert, cvel, bias_acc, qvel):
     for b in range(body, body + bodies):
         _inertia_times(cinert[b], bias_acc[b], rate)
         _inertia_times(cinert[b], cvel[b], h)
-        w, v = cvel[b, :3], cvel[b, 3:]
+        t = cvel[b]  # (ω, v)
         for i in range(3):
             j, k = (i + 1) % 3, (i + 2) % 3
-            bias[i] += rate[i] + w[j] * h[k] - w[k] * h[j]
-            bias[3 + i] += rate[3 + i] + w[j] * h[3 + k] - w[k] * h[3 + j] + v[j] * h[k] - v[k] * h[j]
+            bias[i] += rate[i] + t[j] * h[k] - t[k] * h[j]
+            bias[3 + i] += rate[3 + i] + t[j] * h[3 + k] - t[k] * h[3 + j] + t[3 + j] * h[k] - t[3 + k] * h[j]
     return momentum, matrix, bias
+
+
+@numba.njit(cache=True)
+def _momentum_rates(trees, dof_body, crb, cdof, cinert, cvel, bias_acc, qvel, qacc):
+    out = np.empty((trees.shape[0], 6))
+    for t in range(trees.shape[0]):
+        _, matrix, bias = _momentum(trees[t], dof_body, crb, cdof, cinert, cvel, bias_acc, qvel)
+        out[t] = bias
+        for k in range(trees[t, 1]):
+            for i in range(6):
+                out[t, i] += matrix[i, k] * qacc[trees[t, 0] + k]
+    return out

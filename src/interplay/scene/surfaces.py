@@ -9,6 +9,7 @@ import numba
 import numpy as np
 
 from interplay.errors import ContactError
+from interplay.maths.linear import solve_in_place
 
 MAX_GAP, MAX_TILT, MAX_GRIP_OFFSET, MAX_GRIP_TILT = 0.01, 0.2, 0.02, 0.35
 """How far apart surfaces may be when a contact is made: patches [m], [rad]; grips [m], [rad]."""
@@ -169,12 +170,17 @@ def _half_planes(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def _ascend(rows, limits, x):
     """Return the maximiser over rows·x < limits of x₂ (a square's size), or of log x₂ + log x₃ (a rectangle's area).
 
-    Newton's method on the barrier + μ Σ log(limits − rows·x), its step damped by its length λ, from a point inside.
+    Newton's method on the barrier + μ Σ log(limits − rows·x), its step damped by its length λ, from a point inside, ``x``, which
+    it moves.
     """
     n, mu = x.shape[0], 1.0
+    slope, bend, step = np.empty(n), np.empty((n, n)), np.empty(n)
     while mu > 1e-9:
         for _ in range(50):
-            slope, bend = np.zeros(n), np.zeros((n, n))
+            for i in range(n):
+                slope[i] = 0.0
+                for j in range(n):
+                    bend[i, j] = 0.0
             if n == 3:
                 slope[2] = 1.0
             else:
@@ -188,10 +194,19 @@ def _ascend(rows, limits, x):
                     slope[i] -= mu * rows[k, i] / room
                     for j in range(n):
                         bend[i, j] += mu * rows[k, i] * rows[k, j] / room**2
-            bend += 1e-14 * np.trace(bend) * np.eye(n)  # where it may slide along there is no curvature
-            step = np.linalg.solve(bend, slope)
-            length = np.sqrt((slope * step).sum() / mu)
-            x = x + step / (1.0 + length if length > 0.25 else 1.0)
+            trace, length = 0.0, 0.0
+            for i in range(n):
+                trace += bend[i, i]
+            for i in range(n):
+                bend[i, i] += 1e-14 * trace  # where it may slide along there is no curvature
+                step[i] = slope[i]
+            if not solve_in_place(bend, step):
+                return x
+            for i in range(n):
+                length += slope[i] * step[i]
+            length = np.sqrt(length / mu)
+            for i in range(n):
+                x[i] += step[i] / (1.0 + length if length > 0.25 else 1.0)
             if length < 1e-3:
                 break
         mu *= 0.02

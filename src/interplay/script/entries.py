@@ -73,19 +73,19 @@ class Name(str):
         return {"type": "string", "description": f"a {cls.what}{cls.__doc__ or ''}"}
 
 
-class Surface(Name):
+class SurfaceName(Name):
     """, such as alice/left_sole or ground."""
 
     what = "surface"
 
 
-class Body(Name):
+class BodyName(Name):
     """, such as alice/chest."""
 
     what = "body"
 
 
-class Frame(Name):
+class FrameName(Name):
     """, such as alice/right_palm, alice/chest or box."""
 
     what = "surface, body or model"
@@ -198,7 +198,7 @@ class Place(Entry):
     """A place in the scene, where it is when it is asked for: of something, or in the middle of some surfaces, moved and turned."""
 
     of: PlaceName | None = Field(None, description="where a mark, a surface, a body or a model is")
-    middle: Many[Surface] | None = Field(None, description="the middle of some surfaces (unturned)")
+    middle: Many[SurfaceName] | None = Field(None, description="the middle of some surfaces (unturned)")
     pos: Vector | None = Field(None, description="x, y, z [m]")
     by: Vector | None = Field(None, description="moved by so much [m], world axes")
     turn: Vector | None = Field(None, description="turned by this rotation vector [rad], world axes")
@@ -230,13 +230,13 @@ def _onto(data: Any) -> str:
 
 
 Onto = Annotated[
-    Annotated[Surface, pydantic.Tag("<name>")]
+    Annotated[SurfaceName, pydantic.Tag("<name>")]
     | Annotated[list[Number], Field(min_length=3, max_length=6), pydantic.Tag("<numbers>")],
     pydantic.Discriminator(_onto),
 ]
 """What a surface is brought to: another surface, or a point [m], where an initial pose is meant with an axis after it."""
 
-Pairs = Annotated[dict[Surface, Surface], Field(min_length=1)]
+Pairs = Annotated[dict[SurfaceName, SurfaceName], Field(min_length=1)]
 
 
 def _form_of_contact(data: Any) -> str:
@@ -260,7 +260,7 @@ class Touch(Entry):
 
 
 Contact = Annotated[
-    Annotated[list[Surface], Field(min_length=2, max_length=2), pydantic.Tag("<pair>")]
+    Annotated[list[SurfaceName], Field(min_length=2, max_length=2), pydantic.Tag("<pair>")]
     | Annotated[Touch, pydantic.Tag("<touch>")],
     pydantic.Discriminator(_form_of_contact),
 ]
@@ -273,8 +273,8 @@ def contact_pairs(contact: Any) -> list[tuple[str, str, dict[str, float]]]:
 
 
 Released = Annotated[
-    Annotated[Surface, pydantic.Tag("<name>")]
-    | Annotated[list[Surface], Field(min_length=2, max_length=2), pydantic.Tag("<pair>")],
+    Annotated[SurfaceName, pydantic.Tag("<name>")]
+    | Annotated[list[SurfaceName], Field(min_length=2, max_length=2), pydantic.Tag("<pair>")],
     pydantic.Discriminator(lambda data: "<pair>" if isinstance(data, list) else "<name>"),
 ]
 """A surface whose contact ends, or both."""

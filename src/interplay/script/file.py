@@ -15,7 +15,7 @@ from interplay.errors import unknown_name
 from interplay.scenario import Parameters
 from interplay.script.entries import (
     FAMILIES,
-    Body,
+    BodyName,
     Contact,
     Duration,
     Entry,
@@ -60,7 +60,7 @@ class View(Entry):
     distance: Positive | None = Field(None, description="how far away [m]")
     azimuth: Number | None = Field(None, description="where it looks, about z [deg]: 0 along x, 90 along y")
     elevation: Number | None = Field(None, description="how far up it looks [deg]; negative: down")
-    follow: Body | None = Field(None, description="body from which x and y of the point are counted")
+    follow: BodyName | None = Field(None, description="body from which x and y of the point are counted")
 
 
 class Avoid(Entry):
@@ -106,7 +106,7 @@ class Slider(_Control):
     """A number to slide."""
 
     slider: Number = Field(description="its first value")
-    weighs: Body | None = Field(None, description="body whose mass it is [kg]")
+    weighs: BodyName | None = Field(None, description="body whose mass it is [kg]")
 
 
 if TYPE_CHECKING:

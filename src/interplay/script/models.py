@@ -11,7 +11,7 @@ import pydantic
 from pydantic import Field
 
 import interplay as ip
-from interplay.script.entries import Entry, Flag, Many, Number, Onto, Surface, Vector, Whole, one_of
+from interplay.script.entries import Entry, Flag, Many, Number, Onto, SurfaceName, Vector, Whole, one_of
 
 Color = Annotated[list[Number], Field(min_length=3, max_length=3)]
 
@@ -197,7 +197,7 @@ class Character(_Model):
 
     def make(self, folder: Path) -> ip.Model:
         """Return the character."""
-        return ip.Character(inside(folder, self.character), confined=True)
+        return ip.BodyFile(inside(folder, self.character), confined=True)
 
 
 def inside(folder: Path, name: str) -> Path:
@@ -231,10 +231,10 @@ class _Posing(Entry):
 class Reach(_Posing):
     """Poses a character by inverse kinematics so that its surfaces meet others."""
 
-    reach: dict[Surface, Onto] = Field(
+    reach: dict[SurfaceName, Onto] = Field(
         min_length=1, description="surface: another surface, a point [m], or a point and its axis or normal"
     )
-    keep: Many[Surface] | None = Field(None, description="surfaces that must not move; by default its soles")
+    keep: Many[SurfaceName] | None = Field(None, description="surfaces that must not move; by default its soles")
     balance: Flag = Field(True, description="whether its centre of mass stays over them")
 
     def make(self, scene: ip.Scene) -> None:

@@ -22,9 +22,9 @@ def check_names(file: File, scene: ip.Scene, document: Document) -> list[Problem
     sites = {m.site(k).name for k in range(m.nsite)}
     bodies = {m.body(k).name for k in range(1, m.nbody)} | set(scene.names)
     valid: dict[type[e.Name], set[str]] = {
-        e.Surface: sites,
-        e.Body: bodies,
-        e.Frame: sites | bodies,
+        e.SurfaceName: sites,
+        e.BodyName: bodies,
+        e.FrameName: sites | bodies,
         e.Thing: {m.geom(k).name for k in range(m.ngeom)} - {""} | bodies,
         e.JointName: {m.joint(k).name for k in range(m.njnt)},
         e.ModelName: set(scene.names),

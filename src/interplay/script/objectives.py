@@ -11,11 +11,11 @@ import interplay as ip
 from interplay.scenario import present_posture
 from interplay.script.entries import (
     Axes,
-    Body,
+    BodyName,
     ControlName,
     Duration,
     Entry,
-    Frame,
+    FrameName,
     JointName,
     Many,
     ModelName,
@@ -24,7 +24,7 @@ from interplay.script.entries import (
     PhaseName,
     Positive,
     SetName,
-    Surface,
+    SurfaceName,
     Vector,
     Weight,
     Where,
@@ -89,7 +89,7 @@ class _Aimed(_Pulled):
 class Point(_Aimed):
     """Brings points of bodies to a place."""
 
-    point: Many[Frame] = Field(description="surfaces, bodies or models, each by itself")
+    point: Many[FrameName] = Field(description="surfaces, bodies or models, each by itself")
     by: Vector | None = Field(None, description="moved by so much from 'to', or from where it is [m]")
 
     def make(self, play: Play) -> list[ip.Objective]:
@@ -100,7 +100,7 @@ class Point(_Aimed):
 class Orientation(_Aimed):
     """Turns bodies."""
 
-    orientation: Many[Frame] = Field(description="surfaces, bodies or models, each by itself")
+    orientation: Many[FrameName] = Field(description="surfaces, bodies or models, each by itself")
 
     def make(self, play: Play) -> list[ip.Objective]:
         """Return one objective for each."""
@@ -110,7 +110,7 @@ class Orientation(_Aimed):
 class Pose(_Aimed):
     """Brings bodies to a place and turns them."""
 
-    pose: Many[Frame] = Field(description="surfaces, bodies or models, each by itself")
+    pose: Many[FrameName] = Field(description="surfaces, bodies or models, each by itself")
     by: Vector | None = Field(None, description="moved by so much from 'to', or from where it is [m]")
     arch: Vector | None = Field(None, description="how far its way arches out half-way [m]")
     along: Axes | None = Field(
@@ -166,7 +166,7 @@ class ComOver(_Pulled):
     """Keeps the centre of mass of models over surfaces that may move."""
 
     com_over: Many[ModelName] = Field(description="models, taken together")
-    on: Many[Surface] = Field(description="surfaces they are over")
+    on: Many[SurfaceName] = Field(description="surfaces they are over")
     to: Many[Number] | None = Field(None, description="offset from their middle [m]; by default that of the start")
     axes: Axes = Field("xy", description="world axes that matter")
 
@@ -179,7 +179,7 @@ class Balance(_Weighted):
     """Brings the centre of mass back before it is too late, whatever else is asked."""
 
     balance: Many[ModelName] = Field(description="models, taken together")
-    on: Many[Surface] = Field(description="surfaces they stand on")
+    on: Many[SurfaceName] = Field(description="surfaces they stand on")
     margin: Weight | None = Field(None, description="how far inside their edges [m]; 0.03 by default")
 
     def make(self, play: Play) -> list[ip.Objective]:
@@ -191,7 +191,7 @@ class LineBalance(_Weighted):
     """Keeps a model in balance on a line, by its angular momentum."""
 
     line_balance: ModelName = Field(description="the model")
-    on: list[Surface] = Field(min_length=2, max_length=2, description="the two points it stands on")
+    on: list[SurfaceName] = Field(min_length=2, max_length=2, description="the two points it stands on")
     pole: Positive | None = Field(None, description="how quickly it comes back [1/s]; 2.5 by default")
 
     def make(self, play: Play) -> list[ip.Objective]:
@@ -251,7 +251,7 @@ class Joint(_Pulled):
 class Gaze(_Pulled):
     """Turns heads toward something."""
 
-    gaze: Many[Body] = Field(description="bodies that look, each by itself")
+    gaze: Many[BodyName] = Field(description="bodies that look, each by itself")
     at: Where = Field(description="a surface, body or model (watched as it moves), a mark, or a point [m]")
     axis: Vector | None = Field(None, description="the axis that looks, in the body's frame; [1, 0, 0] by default")
 
@@ -265,7 +265,7 @@ class Gaze(_Pulled):
 class Force(_Weighted):
     """Asks for the forces of contacts: how hard a hand presses."""
 
-    force: Many[Surface] = Field(description="surfaces in contact, each by itself")
+    force: Many[SurfaceName] = Field(description="surfaces in contact, each by itself")
     to: Vector = Field(description="force on it in contact axes [N]; z presses into it")
 
     def make(self, play: Play) -> list[ip.Objective]:
@@ -276,7 +276,7 @@ class Force(_Weighted):
 class Meet(_Weighted):
     """Brings surfaces onto others, aligned and ready for a contact, or to points."""
 
-    meet: dict[Surface, Onto] = Field(min_length=1, description="surface: where to, such as a/left_palm: box/left")
+    meet: dict[SurfaceName, Onto] = Field(min_length=1, description="surface: where to, such as a/left_palm: box/left")
     seconds: Duration = Field(description="how long it takes [s]")
     via: Vector | None = Field(None, description="way-point [m]")
     stand_off: Number | None = Field(None, description="distance to stay before the target [m]")
@@ -297,8 +297,8 @@ class Meet(_Weighted):
 class Relative(_Pulled):
     """Keeps a frame in a pose seen from another one."""
 
-    relative: Frame = Field(description="a surface, body or model")
-    base: Frame = Field(description="what it is seen from")
+    relative: FrameName = Field(description="a surface, body or model")
+    base: FrameName = Field(description="what it is seen from")
     to: list[Number] | Literal["now"] | None = Field(
         None, description="position [m] and quaternion in the other's axes; now: as it is; by default as at the start"
     )

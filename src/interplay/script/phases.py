@@ -26,7 +26,7 @@ from interplay.script.entries import (
     Positive,
     Released,
     Seconds,
-    Surface,
+    SurfaceName,
     Vector,
     Weight,
     Whole,
@@ -79,7 +79,7 @@ class Com(_Condition):
     """The centre of mass of models stands over surfaces."""
 
     com: Many[ModelName] = Field(description="models, taken together")
-    over: Many[Surface] = Field(description="surfaces")
+    over: Many[SurfaceName] = Field(description="surfaces")
     within: Positive | None = Field(None, description="how near to their middle [m]; 0.03 by default")
     speed: Positive | None = Field(None, description="largest speed [m/s]; 0.05 by default")
 
@@ -91,7 +91,7 @@ class Com(_Condition):
 class Unloaded(_Condition):
     """Contacts carry hardly any load."""
 
-    unloaded: Many[Surface] = Field(description="surfaces")
+    unloaded: Many[SurfaceName] = Field(description="surfaces")
     force: Positive | None = Field(None, description="largest force [N]; 20 by default")
 
     def make(self) -> list[Any]:
@@ -217,7 +217,7 @@ class Shift(_Block):
 
     shift: str = Field(min_length=1, description="name of the phase")
     com: ModelName = Field(description="the model")
-    over: Many[Surface] = Field(description="surfaces")
+    over: Many[SurfaceName] = Field(description="surfaces")
     by: Vector | None = Field(None, description="offset from their middle, and of its height [m]")
     within: Positive | None = Field(None, description="how near it must come [m]; 0.03 by default")
 
@@ -235,7 +235,7 @@ class Reach(_Block):
     """Brings a surface onto another one, ready for a contact, or to a point."""
 
     reach: str = Field(min_length=1, description="name of the phase")
-    surface: Surface = Field(description="the surface that is moved")
+    surface: SurfaceName = Field(description="the surface that is moved")
     onto: Onto = Field(description="the surface it meets, or a point [m]")
     via: Vector | None = Field(None, description="way-point [m]")
     by: Vector | None = Field(None, description="where on the patch: from its middle [m], world axes")
@@ -272,7 +272,7 @@ class RemoveContact(_Block):
     """Holds surfaces where they are while the force of their contacts fades, then breaks them."""
 
     remove_contact: str = Field(min_length=1, description="name of the phase")
-    surfaces: Many[Surface] = Field(description="surfaces whose contacts end")
+    surfaces: Many[SurfaceName] = Field(description="surfaces whose contacts end")
     force: Positive | None = Field(None, description="force below which they are broken [N]; 20 by default")
 
     def phases(self, play: Play, next_phase: str | None) -> list[ip.Phase]:
@@ -308,7 +308,7 @@ class Walker(Entry):
 
     first: Annotated[str, Field(pattern="^(left|right)$")] = Field("left", description="first foot: left or right")
     delay: Seconds = Field(0.0, description="when it begins [s]")
-    surfaces: Many[Surface] | None = Field(None, description="what it steps on, one or one for each step; ground")
+    surfaces: Many[SurfaceName] | None = Field(None, description="what it steps on, one or one for each step; ground")
     backward: Flag = Field(False, description="whether it walks backward, facing who walks forward")
 
 

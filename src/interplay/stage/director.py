@@ -23,8 +23,8 @@ from interplay.stage.hands import Hands
 from interplay.stage.messages import (
     Command,
     Download,
-    Frame,
     Loop,
+    Moment,
     Notice,
     Opening,
 )
@@ -53,7 +53,7 @@ def compile_scene(opening: Opening) -> mujoco.MjModel:
 class Link(Protocol):
     """The way to the performer."""
 
-    def receive(self, timeout: float) -> Iterable[Opening | Frame | Notice | Download]:
+    def receive(self, timeout: float) -> Iterable[Opening | Moment | Notice | Download]:
         """Return what the performer has said, waiting at most so many seconds for it."""
         ...
 
@@ -70,7 +70,7 @@ class Director:
         self.audience = Audience()
         self.overlays = Overlays(server.scene)
         self.opening: Opening | None = None
-        self.frame: Frame | None = None
+        self.frame: Moment | None = None
         self.hands: Hands | None = None
         self.looping = True
         self._cast: Cast | None = None
@@ -165,11 +165,11 @@ class Director:
         if self.frame is not None and len(self.audience):
             self._keep_up(self.frame)
 
-    def hear(self, messages: Iterable[Opening | Frame | Notice | Download]) -> None:
+    def hear(self, messages: Iterable[Opening | Moment | Notice | Download]) -> None:
         """Show what the performer has said; of several frames the last."""
         frame = None
         for message in messages:
-            if isinstance(message, Frame):
+            if isinstance(message, Moment):
                 frame = message
                 self._history.add(message)
                 self._relaxed.extend((time.monotonic(), f"{message.time:.2f} s: {what}") for what in message.relaxed)
@@ -208,7 +208,7 @@ class Director:
                 client.camera.look_at = shot.look_at
         self._seat()
 
-    def _show(self, frame: Frame) -> None:
+    def _show(self, frame: Moment) -> None:
         if self._cast is None or self.opening is None:
             return
         self.frame = frame
@@ -223,7 +223,7 @@ class Director:
             for panel in self._panels.values():
                 panel.draw(self._history)
 
-    def _keep_up(self, frame: Frame) -> None:
+    def _keep_up(self, frame: Moment) -> None:
         """Bring handles, fields and cameras to what the frame says.
 
         Also while time stands: what users do may come to nothing, and newcomers' cameras need more than one frame to arrive.

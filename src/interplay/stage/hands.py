@@ -14,7 +14,7 @@ import numpy as np
 import viser
 
 from interplay.motion.pushes import MOST_IMPULSE
-from interplay.stage.messages import Command, ControlView, Frame, LetGo, Opening, Pull, PullView, Push, SetControl
+from interplay.stage.messages import Command, ControlView, LetGo, Moment, Opening, Pull, PullView, Push, SetControl
 from interplay.view.cast import Cast, Hit
 
 REACH = 50.0
@@ -226,7 +226,7 @@ class Hands:
 
     # -- frames --------------------------------------------------------------------------------------------------------
 
-    def follow(self, frame: Frame) -> None:
+    def follow(self, frame: Moment) -> None:
         """Keep handles where their controls are asked to be, and hold what the performer says is held.
 
         What it says counts, not what was clicked: it may refuse, begin again, or go on from a moment in which something was held.

@@ -23,7 +23,7 @@ from interplay.stage.messages import (
     Close,
     Command,
     Download,
-    Frame,
+    Moment,
     Notice,
     Open,
     Opening,
@@ -34,7 +34,7 @@ from interplay.stage.messages import (
 )
 from interplay.stage.performer import Performer, Playbill
 
-Message = Opening | Frame | Notice | Download
+Message = Opening | Moment | Notice | Download
 
 _WAITING = 1000
 """Commands and messages (other than frames) that may wait; more are dropped."""

@@ -15,8 +15,8 @@ from interplay.motion.targets import Target, targets_text
 from interplay.objectives.base import Gains
 from interplay.scenario import Scenario
 from interplay.simulation import Simulation
-from interplay.stage.frame import FrameMaker, Status, control_views
 from interplay.stage.messages import Opening
+from interplay.stage.moment import MomentMaker, Status, control_views
 from interplay.stage.tape import Mark, Tape
 from interplay.worlds.world import Outcome
 
@@ -32,7 +32,7 @@ class LiveAct:
         """Take the scenario and its simulation, ready to step."""
         self.scenario, self.sim = scenario, sim
         m = sim.scene.model
-        self._maker = FrameMaker(m)
+        self._maker = MomentMaker(m)
         self.opening = Opening(
             scenario=title,
             parameters=scenario.p.model_dump(mode="json"),

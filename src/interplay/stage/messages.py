@@ -1,7 +1,7 @@
 """What the stage's two processes say to each other.
 
 The *performer* runs the simulation (or plays a recording) at real time; the *viewer* shows it in browsers and passes on what users
-do. The performer sends one :class:`Opening` when a scenario has been set up, then :class:`Frame` s (about 30 a second; a late one
+do. The performer sends one :class:`Opening` when a scenario has been set up, then :class:`Moment` s (about 30 a second; a late one
 is replaced by the next, so a slow viewer never slows the performer) and :class:`Notice` s. The viewer sends commands. Everything a
 command carries has come from a browser: the performer checks it once more, and answers what it cannot use with a notice.
 """
@@ -92,7 +92,7 @@ class Pace(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Frame:
+class Moment:
     """One moment, with all that overlays and plots show."""
 
     time: float

@@ -9,7 +9,7 @@ import numpy as np
 import viser
 
 from interplay.maths.hull import convex_hull
-from interplay.stage.messages import Frame
+from interplay.stage.messages import Moment
 from interplay.view.cast import linear
 
 PER_NEWTON = 8e-4
@@ -69,7 +69,7 @@ class Overlay(NamedTuple):
     title: str
     help: str
     on: bool
-    draw: Callable[[Frame], None]
+    draw: Callable[[Moment], None]
     marks: tuple[Marks, ...]
 
 
@@ -163,14 +163,14 @@ class Overlays:
         }
         self.switched = {name: overlay.on for name, overlay in self.all.items()}
 
-    def draw(self, frame: Frame) -> None:
+    def draw(self, frame: Moment) -> None:
         """Draw what is switched on."""
         for name, overlay in self.all.items():
             if self.switched[name]:
                 overlay.draw(frame)
         self._draw_pull(frame)
 
-    def _draw_pull(self, frame: Frame) -> None:
+    def _draw_pull(self, frame: Moment) -> None:
         """Draw the user's spring: where it holds, its force as an arrow with its size."""
         pull = frame.pull
         if pull is None:
@@ -205,7 +205,7 @@ def long_enough(arrows: np.ndarray, least: float = 0.06) -> np.ndarray:
     return arrows[np.linalg.norm(arrows[:, 1] - arrows[:, 0], axis=1) >= least]
 
 
-def draw_forces(frame: Frame, ground: Marks, inner: Marks) -> None:
+def draw_forces(frame: Moment, ground: Marks, inner: Marks) -> None:
     """Draw contact forces from their contacts."""
     at = frame.contact_pose[:, :3]
     arrows = np.stack([at, at + PER_NEWTON * frame.contact_force], axis=1)
@@ -214,7 +214,7 @@ def draw_forces(frame: Frame, ground: Marks, inner: Marks) -> None:
     inner.show(long_enough(arrows[~grounded]))
 
 
-def corners(frame: Frame) -> np.ndarray:
+def corners(frame: Moment) -> np.ndarray:
     """Return the corners of all contact patches, in a circle (c, 4, 3) [m]."""
     w, x, y, z = frame.contact_pose[:, 3:].T
     first = np.stack([1 - 2 * (y * y + z * z), 2 * (x * y + w * z), 2 * (x * z - w * y)], axis=1)
@@ -224,7 +224,7 @@ def corners(frame: Frame) -> np.ndarray:
     return frame.contact_pose[:, None, :3] + signs[:, :1] * along + signs[:, 1:] * across
 
 
-def draw_patches(frame: Frame, patch: Marks, grasp: Marks) -> None:
+def draw_patches(frame: Moment, patch: Marks, grasp: Marks) -> None:
     """Outline planar contacts, and mark the others with a dot."""
     flat = (frame.contact_size > 0).all(axis=1)
     around = corners(frame)[flat]
@@ -233,7 +233,7 @@ def draw_patches(frame: Frame, patch: Marks, grasp: Marks) -> None:
     grasp.show(frame.contact_pose[~flat, :3])
 
 
-def draw_com(frame: Frame, centre: Marks, shadow: Marks, plumb: Marks) -> None:
+def draw_com(frame: Moment, centre: Marks, shadow: Marks, plumb: Marks) -> None:
     """Draw centres of mass and what is below them on the ground."""
     below = frame.com * [1, 1, 0] + [0, 0, _LIFT]
     centre.show(frame.com)
@@ -241,7 +241,7 @@ def draw_com(frame: Frame, centre: Marks, shadow: Marks, plumb: Marks) -> None:
     plumb.show(np.stack([frame.com, below], axis=1))
 
 
-def support_polygons(frame: Frame) -> np.ndarray:
+def support_polygons(frame: Moment) -> np.ndarray:
     """Return the edges (k, 2, 3) of the hull of each model's grounded patches, at the height of its feet."""
     around, edges = corners(frame), []
     owners = [first.split("/")[0] for first, _ in frame.contacts]
@@ -255,7 +255,7 @@ def support_polygons(frame: Frame) -> np.ndarray:
     return np.concatenate(edges) if edges else np.empty((0, 2, 3))
 
 
-def draw_pairs(frame: Frame, pairs: Marks, witness: Marks) -> None:
+def draw_pairs(frame: Moment, pairs: Marks, witness: Marks) -> None:
     """Draw near pairs: a line between their nearest points, red where the security distance is reached."""
     distance, security = frame.pair_distance.reshape(-1, 2).T
     tight = np.clip(security / np.maximum(distance, 1e-6), 0, 1)[:, None]
@@ -264,7 +264,7 @@ def draw_pairs(frame: Frame, pairs: Marks, witness: Marks) -> None:
     witness.show(frame.pair_points.reshape(-1, 3))
 
 
-def draw_objectives(frame: Frame, now: Marks, goal: Marks, error: Marks) -> None:
+def draw_objectives(frame: Moment, now: Marks, goal: Marks, error: Marks) -> None:
     """Draw where things are and where they should be."""
     placed = [o for o in frame.objectives if o.now is not None and o.goal is not None and o.level > 0.01]
     here = np.array([o.now for o in placed]).reshape(-1, 3)

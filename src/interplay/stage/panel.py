@@ -21,7 +21,7 @@ from interplay.stage.messages import (
     Adjust,
     Command,
     ControlView,
-    Frame,
+    Moment,
     ObjectiveView,
     Open,
     Opening,
@@ -285,7 +285,7 @@ class Panel:
 
     # -- frames --------------------------------------------------------------------------------------------------------
 
-    def follow(self, frame: Frame, note: str, holding: bool) -> None:
+    def follow(self, frame: Moment, note: str, holding: bool) -> None:
         """Show a frame's numbers; called a few times a second."""
         text = status(self._opening, frame, note)
         if text != self._shown:

@@ -17,15 +17,15 @@ import numpy as np
 
 from interplay.catalogue import registry, scenario
 from interplay.errors import InputError, InterplayError, number, pick, unknown_name, whole
-from interplay.models.loader import Character
+from interplay.models.loader import BodyFile
 from interplay.motion.pushes import hand_push, movable
 from interplay.rehearsal import keep_what_is_loaded
 from interplay.script.writer import edited
 from interplay.simulation import Simulation
 from interplay.stage import messages
-from interplay.stage.frame import Status
 from interplay.stage.live import LiveAct
 from interplay.stage.messages import FASTEST, SLOWEST, Command, Download, Notice, Opening, Pace
+from interplay.stage.moment import Status
 from interplay.stage.recorded import RecordedAct
 
 RATE = 30.0
@@ -265,7 +265,7 @@ class Performer:
             return RecordedAct(name, target)
         bill, own = self._bill, name == self._bill.first
         values = {**bill.parameters, **given} if own else given
-        character = Character(bill.character) if own and bill.character else None
+        character = BodyFile(bill.character) if own and bill.character else None
         chosen = scenario(target)(values, character)
         return LiveAct(name, chosen, chosen.simulation(bill.dt if own else None, seed=bill.seed if own else 0))
 

@@ -88,10 +88,12 @@ def _undisturbed() -> Iterator[None]:
 def _first(link: Link, bill: Playbill) -> list[Message]:
     """Wait until the first scenario is set up, and say so where it cannot be."""
     heard: list[Message] = []
-    while not any(isinstance(message, Opening) for message in heard):
-        heard += link.receive(0.1)
-        for message in heard:
-            if isinstance(message, Notice) and message.level != "info":
+    opened = False
+    while not opened:
+        for message in link.receive(0.1):
+            heard.append(message)
+            opened = opened or isinstance(message, Opening)
+            if isinstance(message, Notice) and message.level != "info" and not opened:
                 raise InputError(message.text)
         _alive(link)
     return heard

@@ -9,7 +9,7 @@ import numpy as np
 import viser
 from viser import uplot
 
-from interplay.stage.messages import Frame
+from interplay.stage.messages import Moment
 
 SECONDS = 8.0
 """How much of the past the plots show [s]."""
@@ -19,7 +19,7 @@ LINES = 6
 _COLOURS = ("#2e5e8c", "#e27026", "#3c8c50", "#8e54b2", "#c03030", "#148296")
 
 
-class _Moment(NamedTuple):
+class _Reading(NamedTuple):
     time: float
     step: float
     forces: dict[str, float]
@@ -31,11 +31,11 @@ class History:
 
     def __init__(self) -> None:
         """Begin empty."""
-        self._frames: deque[_Moment] = deque()
+        self._frames: deque[_Reading] = deque()
         self._forces: list[str] = []
         self._errors: list[str] = []
 
-    def add(self, frame: Frame) -> None:
+    def add(self, frame: Moment) -> None:
         """Keep what a frame shows; going back in time forgets what came after."""
         while self._frames and self._frames[-1].time >= frame.time - 1e-9:
             self._frames.pop()
@@ -45,7 +45,7 @@ class History:
         normal = {f"{a} – {b}": float(n) for (a, b), n in zip(frame.contacts, frame.contact_normal, strict=True)}
         weighty = sorted(frame.objectives, key=lambda o: -o.weight * o.level)[:LINES]
         errors = {o.label: float(o.error) for o in weighty if o.level > 0.01}
-        self._frames.append(_Moment(frame.time, step, normal, errors))
+        self._frames.append(_Reading(frame.time, step, normal, errors))
 
     def clear(self) -> None:
         """Forget everything."""

@@ -24,14 +24,14 @@ from interplay.constraints.collision_set import Pair
 from interplay.errors import InputError, InterplayError
 from interplay.io.recording import Recording
 from interplay.io.replay import Replay
-from interplay.models.loader import Character
+from interplay.models.loader import BodyFile
 from interplay.scenario import Scenario
 from interplay.scene.kinematics import Kinematics
 from interplay.script.reader import parse
 from interplay.script.scenario import made_from
 from interplay.simulation import Simulation
-from interplay.stage.frame import FrameMaker, Status, control_values, objective_views, pull_view
-from interplay.stage.messages import Frame, Notice, Opening
+from interplay.stage.messages import Moment, Notice, Opening
+from interplay.stage.moment import MomentMaker, Status, control_values, objective_views, pull_view
 
 _MISSING = "objectives, collision pairs and controls are not shown"
 
@@ -43,7 +43,7 @@ class Twin:
         """Build the scenario from the recording's header; an error says why that cannot be."""
         head = recording.header
         character = head.get("character")
-        chosen = _scenario(recording)(head["parameters"], Character(character) if character else None)
+        chosen = _scenario(recording)(head["parameters"], BodyFile(character) if character else None)
         options = [head["solver"], head["seed"], head["world"], head.get("controller", "integrated")]
         self.sim = chosen.simulation(head["dt"], *options)
         if self.sim.scene.xml != recording.scene_path.read_text():
@@ -51,10 +51,13 @@ class Twin:
         self._recording, self._first = recording, self.sim.checkpoint()
         self._next = -1  # the step it has not gone through yet
 
-    def go_to(self, index: int, act: RecordedAct) -> Simulation:
-        """Return the simulation at a recorded step."""
+    def go_to(self, index: int, act: RecordedAct) -> Simulation | None:
+        """Return the simulation at a recorded step; None in a block before which something is missing."""
         run = self._recording
         block = bisect_right(run.starts, index) - 1
+        if not run.continues[block]:
+            self._next = -1
+            return None
         if not run.starts[block] <= self._next <= index + 1:
             self.sim.restore(act.block(block - 1)[1] if block else self._first)
             self._next = run.starts[block]
@@ -88,7 +91,7 @@ class RecordedAct:
     def __init__(self, title: str, folder: str | Path):
         """Open a recording; what follows from its scenario comes a little later."""
         self.recording = run = Recording(folder)
-        self._replay, self._maker = Replay(run), FrameMaker(run.model)
+        self._replay, self._maker = Replay(run), MomentMaker(run.model)
         self._time, self.dt = run["time"], float(run.header["dt"])
         phases = [(name, len(list(steps))) for name, steps in groupby(run.phases)]
         self._changes = np.cumsum([count for _, count in phases]).tolist()
@@ -109,7 +112,7 @@ class RecordedAct:
             recorded=True,
             duration=float(self._time[-1]),
         )
-        self.notices: deque[Notice] = deque()
+        self.notices: deque[Notice] = deque(Notice("warning", f"of this recording, {gap}") for gap in run.missing)
         self._blocks: dict[int, tuple[dict[str, np.ndarray], dict[str, Any]]] = {}
         self._index, self._shown = 0, 0
         self._twin: Twin | None = None
@@ -117,6 +120,9 @@ class RecordedAct:
         self._building.start()
 
     def _build(self) -> None:
+        if self.recording.header.get("arrays"):
+            self.notices.append(Notice("info", f"{_MISSING}: this motion was written without a scenario"))
+            return
         try:
             self._twin = Twin(self.recording)
         except (InterplayError, OSError, KeyError, ValueError) as error:
@@ -151,7 +157,8 @@ class RecordedAct:
 
     def take_step_ms(self) -> np.ndarray:
         """Return the milliseconds the steps took then, since the last frame."""
-        return np.asarray(self.recording["step_ms"][self._shown + 1 : self._index + 1], float)
+        took = np.asarray(self.recording["step_ms"][self._shown + 1 : self._index + 1], float)
+        return took[~np.isnan(took)]
 
     def step(self) -> None:
         """Go on by one step."""
@@ -182,14 +189,14 @@ class RecordedAct:
         relaxed = dict.fromkeys(name for k in fresh for name in self._relaxed.get(k, ()))
         self._shown = index
         terms = self._replay.terms
-        frame = Frame(
+        frame = Moment(
             time=self.time,
             phase=run.phases[index],
             coming=tuple(self._order[where + 1 :]),
             qpos=chunk["qpos"][t],
             body_load=self._maker.load(step.tau),
             com=self._maker.com(terms),
-            **self._maker.contacts(terms, step.contacts, step.wrenches),
+            **self._maker.contacts(terms, step.touch.contacts, step.wrenches),
             **self._maker.pairs(*self._near(sim)),
             objectives=objective_views(sim.demands.objectives, sim.terms, self.time) if sim else (),
             relaxed=tuple(relaxed),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 
-from interplay.stage.messages import Frame, Opening
+from interplay.stage.messages import Moment, Opening
 
 _STATUS = "font-size:0.85em;line-height:1.5;padding:0.1em 0.75em"
 # One line, as what is below must not jump as phases change: where names are too long for it, those to come are cut short.
@@ -13,7 +13,7 @@ _CHIP = f"{_CUT};border-radius:0.7em;padding:0.05em 0.6em;margin:0.1em 0.25em 0.
 _MORE = "color:#8a94a2;padding-left:0.3em"
 
 
-def status(opening: Opening, frame: Frame, note: str) -> str:
+def status(opening: Opening, frame: Moment, note: str) -> str:
     """Return the three lines that say what happens: time and pace; phases; who controls, what was relaxed, why it ended."""
     how = "playing" if frame.playing else "paused"
     if not frame.live and not opening.recorded:

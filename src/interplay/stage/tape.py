@@ -8,7 +8,7 @@ from bisect import bisect_left, bisect_right
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from interplay.motion.targets import Target
-from interplay.stage.messages import Frame
+from interplay.stage.messages import Moment
 
 FRAMES, MARKS = 18_000, 1_200
 """How many frames and checkpoints are kept (10 minutes at 30 Hz and at one in half a second). When there are more, every second
@@ -62,7 +62,7 @@ class Tape:
 
     def __init__(self) -> None:
         """Begin empty."""
-        self._frames: _Track[Frame] = _Track(FRAMES)
+        self._frames: _Track[Moment] = _Track(FRAMES)
         self._marks: _Track[Mark] = _Track(MARKS)
 
     @property
@@ -81,7 +81,7 @@ class Tape:
         if not self._frames.times or time > self._frames.times[-1] + 1e-9:
             self._frames.add(time, frame)
 
-    def frame(self, time: float) -> Frame:
+    def frame(self, time: float) -> Moment:
         """Return the frame next to a time."""
         return self._frames.get(self._next_to(time))
 

@@ -82,7 +82,7 @@ class Physics:
         """Return what motors give of the torques asked for."""
         limit, speed = self._limits.torque, self._limits.speed
         driving = (tau * qvel > 0.0) & (np.abs(qvel) > speed)
-        return np.where(np.isnan(limit) | driving, 0.0, np.clip(tau, -limit, limit))
+        return rounded(np.where(np.isnan(limit) | driving, 0.0, np.clip(tau, -limit, limit)), FORCE_QUANTUM)
 
     def _parts(self) -> int:
         """Return in how many parts a step is made."""

@@ -15,7 +15,7 @@ from interplay.models.motors import torque_limits
 from interplay.objectives.base import Objective
 from interplay.scene.kinematics import Kinematics
 from interplay.simulation import Simulation
-from interplay.stage.messages import ControlView, Frame, ObjectiveView, Pace, PullView
+from interplay.stage.messages import ControlView, Moment, ObjectiveView, Pace, PullView
 
 
 class Status(NamedTuple):
@@ -29,7 +29,7 @@ class Status(NamedTuple):
     ended: str
 
 
-class FrameMaker:
+class MomentMaker:
     """Makes the parts of frames of one scene."""
 
     def __init__(self, model: mujoco.MjModel):
@@ -47,10 +47,10 @@ class FrameMaker:
         self._contacts: Sequence[Contact] | None = None
         self._laid_out: dict[str, Any] = {}
 
-    def live(self, sim: Simulation, relaxed: Iterable[str], status: Status) -> Frame:
+    def live(self, sim: Simulation, relaxed: Iterable[str], status: Status) -> Moment:
         """Return the frame of a simulation as it is now, with the forces of its last step."""
         terms, time, behaviour, felt = sim.terms, sim.time, sim.behaviour, sim.state.memory.felt
-        return Frame(
+        return Moment(
             time=time,
             phase=behaviour.label if behaviour else "",
             coming=behaviour.coming if behaviour else (),
