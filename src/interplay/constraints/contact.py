@@ -16,6 +16,7 @@ import numba
 import numpy as np
 
 from interplay.constraints.base import GivesWay, RowBlock
+from interplay.constraints.opening import openings
 from interplay.maths.rotations import rotation_log
 from interplay.maths.steps import smooth_step
 from interplay.scene.kinematics import Kinematics, point_column, point_motion
@@ -248,7 +249,7 @@ class ContactRows:
 
         A grasp does not open.
         """
-        return _opening(self.dim, self._half, self.rotation, self.drift)
+        return openings(self.dim, self._half, self.rotation, self.drift)
 
     def forces(
         self, terms: Kinematics, unknowns: np.ndarray, jacobian: np.ndarray
@@ -445,18 +446,3 @@ def _forces(x, dim, start, J, cols, sign, position, rotation, site_xpos, sites, 
         out[3] += b * out[2] - c * out[1]
         out[4] += c * out[0] - a * out[2]
         out[5] += a * out[1] - b * out[0]
-
-
-@numba.njit(cache=True)
-def _opening(dim, half, rotation, drift):
-    out, widest = np.zeros(dim.shape[0]), 0.0
-    for k in range(dim.shape[0]):
-        if half[k, 0] < 0.0:
-            continue
-        R, e = rotation[k], drift[k]
-        out[k] = -(R[0, 2] * e[0] + R[1, 2] * e[1] + R[2, 2] * e[2])
-        if dim[k] == 6:
-            for i in range(2):
-                out[k] += abs(R[0, i] * e[3] + R[1, i] * e[4] + R[2, i] * e[5]) * half[k, 1 - i]
-        widest = max(widest, out[k])
-    return out, widest
