@@ -130,7 +130,7 @@ def test_a_minimum_force_fades_with_its_contact():
             ip.Phase("end", interactive=True, timeout=None),
         ]
     )
-    sim.run(4.0)
+    sim.run(3.0)
     assert [c.first.name for c in sim.contacts] == ["bob/left_sole"]
 
 

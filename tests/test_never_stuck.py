@@ -170,7 +170,7 @@ def test_order_of_giving_way():
     sim.contacts.add("a/bottom", ip.GROUND)
     sim.contacts.add("b/bottom", ip.GROUND)
     sim.collisions.add("a", "b", influence=0.2, security=0.05)
-    solution = sim.step()
+    solution = sim.step().plan
     assert solution.fallback
     assert [c.kind for c in solution.conflicts] == ["collision"]
     assert "a/hull" in solution.conflicts[0].name

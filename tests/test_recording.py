@@ -214,9 +214,9 @@ def test_pushes_and_forces_survive_a_resume():
     assert twin.force("box/bottom")[2] > 40
     for sim in (whole, twin):
         sim.contacts.remove("box/bottom")
-        sim.run(0.1)
+        sim.run(0.05)  # it falls by a centimetre: as yet the ground is not felt
     assert_allclose(twin.state.qvel, whole.state.qvel, atol=1e-9)
-    assert whole.state.qvel[0] == pytest.approx(0.4, rel=1e-3)
+    assert whole.state.qvel[0] == pytest.approx(0.2, rel=1e-3)
 
 
 def test_one_patch_on_two_supports_has_two_columns(tmp_path):

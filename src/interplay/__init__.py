@@ -14,7 +14,7 @@ from interplay.control.controller import Controller, Demands
 from interplay.control.dump import load_dump
 from interplay.control.plan import Plan
 from interplay.control.state import State, Touching
-from interplay.errors import ContactError, InputError, InterplayError, SceneError, SolverError, StateError
+from interplay.errors import ContactError, FallError, InputError, InterplayError, SceneError, SolverError, StateError
 from interplay.io.arrays import write_recording
 from interplay.io.recorder import Recorder
 from interplay.io.recording import Recording
@@ -82,6 +82,7 @@ __all__ = [
     "Demands",
     "Door",
     "Entry",
+    "FallError",
     "Feature",
     "Frame",
     "Gait",

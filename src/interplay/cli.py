@@ -106,6 +106,9 @@ def run(
         str, typer.Option(help="One program over all (integrated), or one per character, in sequence (independent).")
     ] = "integrated",
     resume: Annotated[bool, typer.Option("--resume", help="Continue the recording in --out.")] = False,
+    on_fall: Annotated[
+        str, typer.Option(help="When someone falls: stop (exit code 1), or continue with the others.")
+    ] = "stop",
 ) -> None:
     """Run a scenario headless. Exit code 0: finished or cut short by --seconds; 1: failed; 2: bad input; 130: interrupted.
 
@@ -137,6 +140,7 @@ def run(
             world=world,
             controller=controller,
             resume=resume,
+            on_fall=on_fall,
             progress=show,
         )
     console.print(summary(report))

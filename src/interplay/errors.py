@@ -36,6 +36,10 @@ class ContactError(InterplayError):
     """A contact cannot be made: surfaces are apart, do not overlap, face the wrong way or move too fast."""
 
 
+class FallError(InterplayError):
+    """A character can no longer be kept up; the message says who, when, where and what gave way."""
+
+
 class StepError(InterplayError):
     """A step cannot be made; ``dump`` is the file with which it can be replayed."""
 

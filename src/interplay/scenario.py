@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
+import numpy as np
 import pydantic
 
 from interplay.errors import InputError, unknown_name
@@ -43,6 +44,8 @@ class Scenario:
     summary: ClassVar[str] = ""
     dt: ClassVar[float] = 0.005
     """Control step [s]."""
+    longest_dt: ClassVar[float] = np.inf
+    """The longest control step [s] at which it plays as it should: that of its stiffest objective, and measured."""
     timeout: ClassVar[float] = 60.0
     """Seconds after which a run without ``--seconds`` has failed."""
     hold_interactive: ClassVar[float] = 2.0
@@ -118,6 +121,8 @@ class Scenario:
     ) -> Simulation:
         """Return a simulation ready to step."""
         step = dt if dt is not None else self.dt
+        if isinstance(step, (int, float)) and step > self.longest_dt:
+            raise InputError(f"dt: {step:g} s is too long for {self.name!r}; expected at most {self.longest_dt:g} s")
         sim = Simulation(self.build(), step, solver=solver, seed=seed, world=world, controller=controller)
         self.start(sim)
         sim.live.inputs.clear()  # what the scenario itself does to begin with is not input

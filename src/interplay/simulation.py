@@ -21,8 +21,9 @@ from interplay.control.integrated import IntegratedController
 from interplay.control.perception import late_steps
 from interplay.control.plan import Conflict
 from interplay.control.state import State, Touching, check_state
-from interplay.errors import InputError, InterplayError, StepError, number, pick, vector, whole
+from interplay.errors import ContactError, FallError, InputError, InterplayError, StepError, number, pick, vector, whole
 from interplay.motion.behaviour import Behaviour
+from interplay.motion.falls import Falls
 from interplay.motion.live import LiveInput
 from interplay.objectives.base import Objective
 from interplay.qp import solvers
@@ -45,6 +46,9 @@ CONTROLLERS: dict[str, Callable[[Scene, float, str], Controller]] = {
 }
 """One program over all, or one program per character, in sequence."""
 
+ON_FALL = {"stop": "stop", "continue": "continue"}
+"""What a run does when someone falls."""
+
 Observer = Callable[[State, Outcome, float], None]
 """Called after each step with the state it began in, its outcome and the step's wall-clock seconds."""
 
@@ -61,11 +65,13 @@ class Simulation:
         world: str | None = None,
         seed: int = 0,
         controller: str = "integrated",
+        on_fall: str = "stop",
     ):
         """Take the scene, the control step [s], the QP solver, the world, the seed of the random generator and the controller.
 
         ``controller="independent"`` solves one program per character instead of one over all, to compare with. The world is the
         controller's natural one unless named: ``direct`` for the integrated controller, ``rigid`` for independent programs.
+        When someone falls, ``run`` stops with a :class:`interplay.FallError`, or goes on (``on_fall="continue"``): see ``fallen``.
         """
         if not isinstance(scene, Scene):
             raise InputError(f"Simulation: expected a scene, got {scene!r}")
@@ -86,6 +92,8 @@ class Simulation:
         """Pairs of shapes that avoid each other."""
         self._late = NOBODY
         self._objectives: list[Objective] = []
+        self.falls = Falls(scene, self.dt)
+        self.on_fall: str = pick("on_fall", on_fall, ON_FALL)
         self._limits: list[Limit] = []
         self.behaviour: Behaviour | None = None
         """What is wanted now: a machine of phases, for example."""
@@ -137,15 +145,21 @@ class Simulation:
     @property
     def demands(self) -> Demands:
         """All that the controller is asked at present."""
-        behaviour = self.behaviour
+        behaviour, contacts = self.behaviour, self.contacts.items
         return Demands(
-            self.contacts.items,
+            self.falls.left(contacts) if self.fallen else contacts,
             (*self._objectives, *(behaviour.objectives if behaviour else ())),
             self.collisions.pairs,
             self._late,
             tuple(self._limits),
-            coming=behaviour.coming_contacts(self) if behaviour else None,
+            limp=self.falls.limp if self.fallen else None,
+            coming=behaviour.coming_contacts(self) if behaviour and not self.fallen else None,
         )
+
+    @property
+    def fallen(self) -> Mapping[str, str]:
+        """Who has fallen, and how, in words. They let go of everything, and their motors only damp; the others go on."""
+        return self.falls.fallen
 
     def explain(self) -> tuple[Conflict, ...]:
         """Return which demands are in conflict at the present state, and by how much; empty: none."""
@@ -236,6 +250,8 @@ class Simulation:
         before = self.outcome.conflicts if self.outcome else ()
         try:
             plan = self.controller.solve(state, demands)
+            if self.fallen:
+                plan = self.falls.let_go(plan, self.terms)
             # Time is counted in steps, so that it carries no rounding of sums.
             outcome = self.world.advance(state, plan, round((self.steps + 1) * self.dt, 9))
             check_state(self.scene.model, outcome.state)
@@ -243,6 +259,7 @@ class Simulation:
             raise type(error)(str(error), write_dump(self.scene, state, demands, before)) from error
         self.steps += 1
         self.outcome, self._state = outcome, outcome.state
+        self.falls.update(self, outcome, forces is not None)
         seconds = clock.perf_counter() - begin
         for observer in self.observers:
             observer(state, outcome, seconds)
@@ -252,7 +269,11 @@ class Simulation:
         """Do what is due at the present state: live input, masses, behaviour."""
         self.live.update()
         if self.behaviour is not None:
-            self.behaviour.update(self)
+            try:
+                self.behaviour.update(self)
+            except ContactError as error:
+                if not self.falls.stumbles(self, error):
+                    raise
 
     def run(self, seconds: float, progress: bool = False) -> None:
         """Advance by some seconds, with a progress bar on request."""
@@ -264,8 +285,15 @@ class Simulation:
             steps = track(steps, description=f"{seconds:g} s")
         for _ in steps:
             self.step()
-            if self.behaviour is not None and self.behaviour.failure:
-                raise InterplayError(self.behaviour.failure)
+            if failure := self.failure:
+                raise (FallError if self.fallen else InterplayError)(failure)
+
+    @property
+    def failure(self) -> str | None:
+        """What ends a run: a fall (unless it is to go on), or what the behaviour says went wrong; None: nothing."""
+        if self.fallen:
+            return next(iter(self.fallen.values())) if self.on_fall == "stop" else None
+        return self.behaviour.failure if self.behaviour is not None else None
 
     def retrace(
         self, time: float, qpos: np.ndarray, qvel: np.ndarray, wrench: Mapping[tuple[str, str], np.ndarray]
@@ -291,6 +319,7 @@ class Simulation:
             "live": self.live.checkpoint(),
             "behaviour": self.behaviour.checkpoint() if self.behaviour else None,
             "world": self.world.checkpoint(),
+            "falls": self.falls.checkpoint(),
             "rng": self.rng.bit_generator.state,
         }
 
@@ -303,6 +332,7 @@ class Simulation:
         self.live.adjustments.take_up_all(self._objectives, self.behaviour)
         self.contacts.restore(data["contacts"])
         self.world.restore(data["world"])
+        self.falls.restore(data["falls"])
         self.rng.bit_generator.state = data["rng"]
         self.steps, self.outcome = int(data["steps"]), None
         self._state = state

@@ -16,6 +16,7 @@ import numba
 import numpy as np
 
 from interplay.constraints.base import GivesWay, RowBlock
+from interplay.constraints.opening import openings
 from interplay.maths.rotations import rotation_log
 from interplay.maths.steps import smooth_step
 from interplay.scene.kinematics import Kinematics, point_column, point_motion
@@ -181,6 +182,7 @@ class ContactRows:
         self._sites = np.array([c.first.site for c in contacts], np.int64)
         self._p = np.array([(c.p1, c.p2) for c in contacts]).reshape(n, 2, 3)
         self._R = np.array([(c.R1, c.R2) for c in contacts]).reshape(n, 2, 3, 3)
+        self._half = np.array([c.half if c.kind != "grasp" else (-1.0, -1.0) for c in contacts]).reshape(n, 2)
         timing = [(c.made_at, c.fade_in, c.release_at, c.fade_out, c.force_cost, c.min_force) for c in contacts]
         self._timing = np.array(timing, float).reshape(n, 6)
         self.position = np.zeros((n, 3))
@@ -241,6 +243,13 @@ class ContactRows:
                 self.rotation,
                 self.drift,
             )
+
+    def opening(self) -> tuple[np.ndarray, float]:
+        """Return how far the two sides of each contact have opened (n,) [m], at the corner where they have most, and the widest.
+
+        A grasp does not open.
+        """
+        return openings(self.dim, self._half, self.rotation, self.drift)
 
     def forces(
         self, terms: Kinematics, unknowns: np.ndarray, jacobian: np.ndarray

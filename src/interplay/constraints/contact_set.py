@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -26,6 +26,8 @@ class ContactSet:
         """Start without contacts."""
         self._scene, self._terms, self._time = scene, terms, time
         self.items: tuple[Contact, ...] = ()
+        self._broken: set[frozenset[str]] = set()
+        """Surfaces of contacts that were broken."""
 
     def __iter__(self) -> Iterator[Contact]:
         """Iterate over the contacts."""
@@ -130,6 +132,16 @@ class ContactSet:
             [" – ".join((c.first.name, c.second.name)) for c in self.items],
         )
 
+    def remaining(self, pairs: Iterable[tuple[str, ...]]) -> list[Contact]:
+        """Return the contacts of surfaces, or of pairs of surfaces, without those that somebody has broken already."""
+        now = [{c.first.name, c.second.name} for c in self.items]
+        out = []
+        for names in pairs:
+            broken = any(gone.issuperset(names) for gone in self._broken)
+            if not broken or any(both.issuperset(names) for both in now):
+                out.append(self.find(*names))
+        return out
+
     def release(self, first: str, second: str | None = None, fade: float = 0.3) -> None:
         """Begin to fade a contact's force out; ``remove`` it when it is gone."""
         contact = self.find(first, second)
@@ -137,7 +149,9 @@ class ContactSet:
 
     def remove(self, first: str, second: str | None = None) -> None:
         """Break a contact at once."""
-        self._swap(self.find(first, second), None)
+        contact = self.find(first, second)
+        self._broken.add(frozenset((contact.first.name, contact.second.name)))
+        self._swap(contact, None)
 
     def drift(self) -> np.ndarray:
         """Return how far [m] each contact has moved from where it was made: between the copies of its frame in the two bodies."""

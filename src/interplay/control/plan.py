@@ -14,6 +14,13 @@ ACCELERATION_QUANTUM, FORCE_QUANTUM = 2.0**-37, 2.0**-30
 """A plan is rounded to multiples of 7e-12 rad/s² (m/s²) and 1e-9 N (N·m): finer digits are a solver's noise, and without
 them a recording is small."""
 
+OPENED, SUNK = 0.01, 0.02
+"""How far a contact is open [m] when its two sides no longer touch, and how deep [m] the ground is not where it
+seems: rounding, and the soles of shoes, are less."""
+
+LAWS = frozenset({"collision", "limit", "torque", "slip", "solver", "fall"})
+"""Kinds of conflicts after which a plan cannot be carried out as it is; a wished force is a comfort, no law."""
+
 
 def rounded(x: np.ndarray, quantum: float) -> np.ndarray:
     """Return the nearest multiples of a quantum."""
@@ -59,6 +66,12 @@ class Plan:
     """… and their wrenches ON the first BY the second, in contact axes, …"""
     qfrc_contact: np.ndarray
     """… and the generalized force (nv,) of them all."""
+    drift: np.ndarray
+    """How far the two sides of each contact are from where it was made (n, 6) [m, rad], world axes …"""
+    opening: np.ndarray
+    """… how far they have opened (n,) [m] …"""
+    widest: float
+    """… and how far the one has that is open widest."""
     conflicts: tuple[Conflict, ...]
     memory: Memory
     """What dampers and perception keep for the next step."""
@@ -66,6 +79,21 @@ class Plan:
     timing: Timing
     closest: float
     """Smallest distance [m] of the pairs that avoid each other, at the state it was made in; infinite if none is near."""
+
+    sunk: float
+    """How deep [m] a body that no contact puts on the ground is below it, if it goes on as it moves; 0: none is."""
+
+    @property
+    def opened(self) -> bool:
+        """Whether it counts on a contact that has opened: no force acts across a gap."""
+        return self.widest > OPENED
+
+    @property
+    def possible(self) -> bool:
+        """Whether it may happen as it is: nothing gave way but wishes, what it counts on is there, and nobody is in the ground."""
+        if self.widest > OPENED or self.sunk > SUNK:
+            return False
+        return not self.conflicts or all(c.kind not in LAWS for c in self.conflicts)
 
     @property
     def fallback(self) -> bool:

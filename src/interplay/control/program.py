@@ -19,8 +19,12 @@ from interplay.control.plan import ACCELERATION_QUANTUM, FORCE_QUANTUM, Conflict
 from interplay.control.state import Memory, State, check_state
 from interplay.errors import InputError, SolverError, number
 from interplay.qp.problem import QP, QPSolution
+from interplay.scene.ground import Ground
 from interplay.scene.kinematics import Kinematics
 from interplay.scene.scene import Scene
+
+_UNLIMITED = 1e7
+"""A torque [N·m] that bounds nothing."""
 
 
 class Program(NamedTuple):
@@ -45,6 +49,7 @@ class Programs:
         _refuse_stiff(scene.model, self.dt)
         self.terms = Kinematics(scene.model)
         self.limits = JointLimits.of(scene.model)
+        self._ground = Ground(scene.model)
         self.assembly: Assembly | None = None
         """Of the last program."""
         self.model_seconds = 0.0
@@ -82,7 +87,12 @@ class Programs:
         self.limits.bounds(state.qpos, state.qvel, self.dt, limits, self._lower, self._upper)
         assembly = self._assembly_for(demands, rows)
         assembly.cost.ceded_acceleration = demands.ceded_acceleration
+        if demands.limp is not None:
+            self._lower[demands.limp], self._upper[demands.limp] = -np.inf, np.inf
         qp = assembly.fill(terms, state.time, self.dt, state.applied, (self._lower, self._upper), rows)
+        if demands.limp is not None:
+            unasked = np.flatnonzero(np.isin(assembly.structure.torque_dofs, demands.limp))
+            qp.h_l[unasked], qp.h_u[unasked] = -_UNLIMITED, _UNLIMITED
         self._refuse_nan(qp, assembly, state)
         closest = self._pairs.closest(terms, self.dt, rows, demands.contacts)
         memory = Memory(limits, active, self._perception.remember(state))
@@ -139,11 +149,14 @@ class Programs:
             tuple(assembly.contacts),
             wrenches,
             contact,
+            rows.drift.copy(),
+            *rows.opening(),
             conflicts,
             program.memory,
             Proof(found.status, found.iterations, found.primal_residual, found.dual_residual, found.gap),
             Timing(self.model_seconds, program.assemble_seconds, solve_seconds),
             program.closest,
+            self._ground.depth(terms, assembly.contacts, self.dt),
         )
 
     def _assembly_for(self, demands: Demands, rows: PairRows) -> Assembly:
@@ -158,6 +171,12 @@ class Programs:
         if present is None or changed or grown:
             for demand in (*demands.objectives, *demands.limits):
                 demand.attach(self.scene)
+            for objective in demands.objectives:
+                if self.dt >= objective.longest_dt:
+                    raise InputError(
+                        f"dt: {self.dt:g} s is too long for {objective.label!r} (stiffness {objective.stiffness:g} 1/s²): it would "
+                        f"swing up instead of settling; expected less than {objective.longest_dt:.3g} s, or less stiffness"
+                    )
             slots = np.array([self._slots.get(trees, 0) for trees in self._pairs.groups], np.int64)
             objectives = self._perception.objectives(self.terms, demands.objectives)
             present = Assembly(

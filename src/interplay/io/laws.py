@@ -81,6 +81,11 @@ def _limit(book: Ledger) -> float:
     return float(np.maximum(book.limits.low - q, q - book.limits.high).max(initial=0.0))
 
 
+def _stopped(book: Ledger) -> float:
+    """Nothing acts but what plans count on: no ground under who has fallen, no stop of a joint."""
+    return float(np.abs(book.stopped).max(initial=0.0))
+
+
 def _law(name: str, unit: str, needs: str, worst: Callable[[Ledger], float]) -> Law:
     return Law(name, unit, frozenset(needs.split()), worst)
 
@@ -94,6 +99,7 @@ MECHANICS = (
     _law("friction_violation", "N", "wrench", _friction),
     _law("torque_ratio", "", "tau", _torque),
     _law("limit_violation", "rad or m", "", _limit),
+    _law("stopped_force", "N or N·m", "", _stopped),
 )
 """Of rigid bodies with motors that touch: whatever the world, the bodies are the same."""
 

@@ -26,6 +26,9 @@ class Ledger:
     """Smallest distance [m] of pairs that avoid each other (T,)."""
     tau: np.ndarray
     applied: np.ndarray
+    """Generalized forces of pushes, and of what stopped bodies where no contact was declared (T, nv) …"""
+    stopped: np.ndarray
+    """… and these alone."""
     inertial: np.ndarray
     """M q̈ (T, nv)."""
     bias: np.ndarray
@@ -99,6 +102,7 @@ class Bookkeeper:
             closest,
             tau,
             applied,
+            chunk["stopped"],
             inertial,
             bias,
             passive,

@@ -80,6 +80,7 @@ class Recorder:
             np.array(self._inertia) if changing else None,
             1e3 * np.column_stack([self._seconds, parts]),
             self._phases,
+            np.array([o.stopped for o in outcomes]),
         )
         inputs, sim.live.inputs = sim.live.inputs, []
         info = {

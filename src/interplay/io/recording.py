@@ -189,8 +189,9 @@ class Recording:
             labels = list(dict.fromkeys(map(_label, info["contacts"])))
             wide[:, [self.contacts.index(label) for label in labels]] = arrays["wrench"]
         arrays["wrench"] = wide
-        for name in ("applied", "tau"):
+        for name in ("applied", "tau", "stopped"):
             arrays.setdefault(name, np.zeros((count, m.nv)))
+        arrays["applied"] = arrays["applied"] + arrays["stopped"]  # all that acts from outside, as it acts
         arrays.setdefault("plan_tau", arrays["tau"])
         if self.changing:
             arrays.setdefault("body_mass", np.repeat(m.body_mass[None], count, 0))

@@ -59,6 +59,8 @@ class Steps:
     times: np.ndarray | None = None
     """Milliseconds, ``TIMES`` in columns."""
     phases: Sequence[str] | None = None
+    stopped: np.ndarray | None = None
+    """Generalized forces of ground, obstacles and stops where no contact was declared; None: there are none."""
 
     def part(self, begin: int, end: int) -> Steps:
         """Return some of the steps."""
@@ -102,6 +104,8 @@ class Writer:
         arrays |= {name: _whole(array, QUANTA[name]) for name, array in plain.items() if array is not None}
         if steps.applied is not None and steps.applied.any():
             arrays["applied"] = steps.applied
+        if steps.stopped is not None and steps.stopped.any():
+            arrays["stopped"] = steps.stopped
         if steps.closest is not None:
             arrays["closest"] = steps.closest.astype(np.float32)
         if steps.body_mass is not None and steps.body_inertia is not None:

@@ -230,14 +230,14 @@ class Machine:
         phase = self.phases[self.entries[-1].phase]
         following = self._following(phase.name)
         made = self.phases[following].make if following is not None and not phase.interactive else ()
-        gone = [sim.contacts.find(*_names(pair)) for pair in phase.release]
+        gone = sim.contacts.remaining(map(_names, phase.release))
         return sim.contacts.foresee(gone, [(p[0], p[1], p[2] if len(p) > 2 else {}) for p in made])
 
     def _over(self, sim: Simulation, phase: Phase) -> bool:
         elapsed = self.elapsed(sim.time)
         if elapsed < phase.seconds - 1e-9:
             return False
-        if any(sim.time < sim.contacts.find(*_names(pair)).released_at - 1e-9 for pair in phase.release):
+        if any(sim.time < c.released_at - 1e-9 for c in sim.contacts.remaining(map(_names, phase.release))):
             return False
         return not phase.interactive and (phase.until is None or phase.until(sim))
 
@@ -245,8 +245,8 @@ class Machine:
         following = self._following(phase.name)
         # What cannot be made raises before anything is changed.
         made = self._prepare(sim, self.phases[following]) if following is not None else []
-        for pair in phase.release:
-            sim.contacts.remove(*_names(pair))
+        for contact in sim.contacts.remaining(map(_names, phase.release)):
+            sim.contacts.remove(contact.first.name, contact.second.name)
         if following is None:
             self.done = True
         else:
@@ -273,9 +273,9 @@ class Machine:
         phase, now = self.phases[name], sim.time
         for contact in made:
             sim.contacts.accept(contact)
-        for pair in (*phase.unload, *phase.release):
-            if sim.contacts.find(*_names(pair)).released_at == math.inf:
-                sim.contacts.release(*_names(pair), fade=phase.fade)
+        for contact in sim.contacts.remaining(map(_names, (*phase.unload, *phase.release))):
+            if contact.released_at == math.inf:
+                sim.contacts.release(contact.first.name, contact.second.name, fade=phase.fade)
         self.visited.append(name)
         if self.entries:
             self.entries[-1].left, self.entries[-1].fade = now, phase.fade

@@ -99,6 +99,14 @@ class Objective(Demand):
         """Return the feature at the present state."""
         raise TypeError(f"{type(self).__name__} does not define feature()")
 
+    @property
+    def longest_dt(self) -> float:
+        """The longest control step [s] at which it settles: with v⁺ = v − (k x + d v)Δt, x⁺ = x + v⁺Δt, as long as kΔt² + 2dΔt < 4."""
+        k, d = self.stiffness, self.damping
+        if k <= 0.0:
+            return 2.0 / d if d > 0.0 else np.inf
+        return float((np.sqrt(d * d + 4.0 * k) - d) / k)
+
     def level(self, time: float) -> float:
         """Return the part of the weight in force at a time: phases hand their objectives over smoothly."""
         total = 0.0 if self.fades else 1.0

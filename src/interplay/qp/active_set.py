@@ -183,10 +183,14 @@ class ActiveSet:
             k.n,
             k.m,
         )
-        if k.factor is None:
-            k.factor = qdldl.Solver(k.K, upper=True)
-        else:
-            k.factor.update(k.K, upper=True)
+        try:
+            if k.factor is None:
+                k.factor = qdldl.Solver(k.K, upper=True)
+            else:
+                k.factor.update(k.K, upper=True)
+        except RuntimeError:  # numbers beyond all measure, as of bodies that were thrown: another solver may cope
+            k.factor = None
+            return "not quasi-definite"
         self._width, self._stale = 0, False
         if long_rows > 0.8 * self._room:
             return "too many long rows"

@@ -10,10 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from interplay.catalogue import scenario
-from interplay.errors import InputError, InterplayError, cannot_write, number
+from interplay.errors import InputError, InterplayError, cannot_write, number, pick
 from interplay.io.lock import locked
 from interplay.io.recorder import Recorder
 from interplay.io.recording import Recording
@@ -23,16 +21,13 @@ from interplay.motion.targets import read_targets
 from interplay.qp import solvers
 from interplay.rehearsal import keep_what_is_loaded
 from interplay.scenario import Scenario
-from interplay.simulation import Simulation
+from interplay.simulation import ON_FALL, Simulation
 
 Progress = Callable[[float, float | None, str], None]
 """Called with (simulated seconds, expected seconds or None, phase) now and then."""
 
 INTERRUPTED = "interrupted"
 """The failure of a run that the user ended; it can be resumed."""
-
-FALLING = 2.0
-"""How fast the centre of mass of a character moves [m/s] when it falls; nobody runs."""
 
 
 def run(
@@ -49,6 +44,7 @@ def run(
     world: str | None = None,
     controller: str = "integrated",
     resume: bool = False,
+    on_fall: str = "stop",
     progress: Progress | None = None,
 ) -> dict[str, Any]:
     """Run a scenario, write ``recording``, ``scene.xml`` and ``report.json`` into a folder, and return the report.
@@ -65,6 +61,7 @@ def run(
         character: sidecar of a body that plays instead of the scenario's own.
         targets: CSV file with timed values of live controls.
         resume: continue the recording in ``out`` (made with the same scenario and parameters).
+        on_fall: whether the run stops when someone falls (the report then says so under ``failure``), or goes on (continue).
         progress: called about ten times a second.
     """
     out = Path(out)
@@ -90,6 +87,7 @@ def run(
         character = header["character"]
     chosen = scenario(name)(parameters, BodyFile(character) if character is not None else None)
     sim = chosen.simulation(dt, solver, seed, world, controller)
+    sim.on_fall = pick("on_fall", on_fall, ON_FALL)
     if targets is not None:
         sim.live.targets = sorted([*sim.live.targets, *read_targets(targets, sim)], key=lambda t: t.time)
     if seconds is not None:
@@ -145,7 +143,10 @@ def _record(
     if not sim.steps:
         raise KeyboardInterrupt if failure == INTERRUPTED else InterplayError(f"{failure} before the first step")
     done = failure is None and finished(sim, chosen, last_target)
-    report = make_report(Recording(out), done, failure) | {"unused_adjustments": sim.live.adjustments.unused()}
+    report = make_report(Recording(out), done, failure) | {
+        "falls": dict(sim.fallen),
+        "unused_adjustments": sim.live.adjustments.unused(),
+    }
     write_report(report, out / "report.json")
     chosen.figures(out)
     return report
@@ -193,18 +194,6 @@ def finished(sim: Simulation, chosen: Scenario, last_target: float = 0.0) -> boo
     return since is not None and sim.time - max(since, last_target) >= chosen.hold_interactive - 1e-9
 
 
-def _fallen(sim: Simulation) -> str:
-    """Return who is falling, in words; nothing where nobody is."""
-    for name in sim.scene.names:
-        if sim.scene.kind(name) == "character" and (speed := float(np.linalg.norm(sim.com(name)[1]))) > FALLING:
-            where = f"phase {sim.behaviour.label!r}: " if sim.behaviour is not None else ""
-            return (
-                f"{where}{name} falls (centre of mass at {speed:.1f} m/s after {sim.time:.1f} s); is there a 'com' and a "
-                f"'balance' objective for {name}, and all that is asked within reach?"
-            )
-    return ""
-
-
 def _loop(
     sim: Simulation,
     chosen: Scenario,
@@ -227,13 +216,9 @@ def _loop(
             elif sim.time >= chosen.timeout + last_target:
                 return f"not finished after {chosen.timeout + last_target:g} s"
             sim.step()
-            if sim.behaviour is not None and sim.behaviour.failure:
-                return sim.behaviour.failure
-            if sim.steps % every:
-                continue
-            if seconds is None and (fallen := _fallen(sim)):
-                return fallen
-            if progress:
+            if failure := sim.failure:
+                return failure
+            if progress and not sim.steps % every:
                 progress(sim.time, seconds, sim.behaviour.label if sim.behaviour else "")
     except InterplayError as error:
         return str(error)

@@ -55,6 +55,7 @@ class Acrobats(base.Scenario):
     summary: ClassVar[str] = (
         "three characters build a tower, each standing on another's shoulders; then the user moves the top one's centre of mass"
     )
+    longest_dt: ClassVar[float] = 0.07
     dt: ClassVar[float] = 0.010
     table_phase: ClassVar[str | None] = "tower"
     table_pairs: ClassVar[int | None] = 6

@@ -29,6 +29,7 @@ class Box(base.Scenario):
     summary: ClassVar[str] = (
         "a character holds a box between her palms and moves it along a random 6D trajectory; then the user moves the box"
     )
+    longest_dt: ClassVar[float] = 0.1
     timeout: ClassVar[float] = 90.0
     camera: ClassVar[base.Camera] = base.Camera(lookat=(0.15, 0, 0.95), distance=2.7, azimuth=130, elevation=-14)
 

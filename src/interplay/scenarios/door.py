@@ -20,6 +20,7 @@ class Door(base.Scenario):
     summary: ClassVar[str] = (
         "a character turns the handle of a door, opens and closes it; then the door's angle follows the user"
     )
+    longest_dt: ClassVar[float] = 0.07
     table_phase: ClassVar[str | None] = "open"
     table_pairs: ClassVar[int | None] = 1
     camera: ClassVar[base.Camera] = base.Camera(lookat=(-0.25, -0.1, 0.95), distance=3.1, azimuth=50, elevation=-14)

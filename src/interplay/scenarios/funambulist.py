@@ -24,6 +24,7 @@ class Funambulist(base.Scenario):
     summary: ClassVar[str] = (
         "she walks a beam as wide as her foot, holding a barbell whose weights change at random; then the user changes them"
     )
+    longest_dt: ClassVar[float] = 0.05
     timeout: ClassVar[float] = 90.0
     table_phase: ClassVar[str | None] = "balance"
     table_pairs: ClassVar[int | None] = 7

@@ -28,6 +28,7 @@ class King(base.Scenario):
     summary: ClassVar[str] = (
         "two carriers lift and walk a litter with a king on it and put it down; then her hand follows the user and they help"
     )
+    longest_dt: ClassVar[float] = 0.05
     dt: ClassVar[float] = 1 / 30
     timeout: ClassVar[float] = 90.0
     hold_interactive: ClassVar[float] = 4.0

@@ -20,6 +20,7 @@ class Lever(base.Scenario):
     summary: ClassVar[str] = (
         "a character pulls and pushes a spring-loaded lever with a bulky end; then its angle follows the user"
     )
+    longest_dt: ClassVar[float] = 0.1
     camera: ClassVar[base.Camera] = base.Camera(lookat=(-0.2, 0, 0.95), distance=2.9, azimuth=65, elevation=-10)
 
     class Parameters(base.Parameters):

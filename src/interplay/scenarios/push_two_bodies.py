@@ -44,6 +44,7 @@ class PushTwoBodies(base.Scenario):
     summary: ClassVar[str] = (
         "a thruster pushes a passive load up a slope; four strategies, of which only the integrated one succeeds"
     )
+    longest_dt: ClassVar[float] = 0.15
     camera: ClassVar[base.Camera] = base.Camera(lookat=(0.6, 0, 0.3), distance=3.2, azimuth=90, elevation=-12)
     hold_interactive: ClassVar[float] = _HOLD
 

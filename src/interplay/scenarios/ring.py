@@ -30,6 +30,7 @@ class Ring(base.Scenario):
 
     name: ClassVar[str] = "ring"
     summary: ClassVar[str] = "n characters hand in hand sway on one objective, their common centre of mass"
+    longest_dt: ClassVar[float] = 0.15
 
     class Parameters(base.Parameters):
         """Size of the ring and extent of the sway."""

@@ -17,6 +17,7 @@ class Stand(base.Scenario):
 
     name: ClassVar[str] = "stand"
     summary: ClassVar[str] = "one character stands, sways and crouches; then her centre of mass follows the user"
+    longest_dt: ClassVar[float] = 0.15
     camera: ClassVar[base.Camera] = base.Camera(lookat=(0, 0, 0.85), distance=2.6, azimuth=145)
 
     class Parameters(base.Parameters):

@@ -75,6 +75,7 @@ class Sword(base.Scenario):
     summary: ClassVar[str] = (
         "a character dodges a swordsman's cuts and thrusts by avoidance; then the user moves the sword"
     )
+    longest_dt: ClassVar[float] = 0.05
     dt: ClassVar[float] = 0.010
     timeout: ClassVar[float] = 120.0
     table_phase: ClassVar[str | None] = "follow"

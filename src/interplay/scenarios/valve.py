@@ -18,6 +18,7 @@ class Valve(base.Scenario):
 
     name: ClassVar[str] = "valve"
     summary: ClassVar[str] = "a character turns a hand wheel by its handle; then the wheel's angle follows the user"
+    longest_dt: ClassVar[float] = 0.1
     camera: ClassVar[base.Camera] = base.Camera(lookat=(-0.2, -0.25, 0.9), distance=2.7, azimuth=-35, elevation=-12)
 
     class Parameters(base.Parameters):

@@ -1,24 +1,20 @@
-"""The direct world: the program's accelerations are integrated on the configuration manifold."""
+"""The direct world: the program's accelerations are integrated on the configuration manifold, as long as it is satisfied.
+
+Where it had to give way, or counts on contacts that have opened, its accelerations are nobody's motion: then physics decides what its
+torques lead to (:mod:`.physics`).
+"""
 
 from __future__ import annotations
 
-import mujoco
+import functools
+
 import numpy as np
 
 from interplay.control.plan import Plan
 from interplay.control.state import State, Touching
 from interplay.scene.scene import Scene
-from interplay.worlds.world import Outcome
-
-
-def integrate(
-    m: mujoco.MjModel, qpos: np.ndarray, qvel: np.ndarray, qacc: np.ndarray, dt: float
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return (q⁺, v⁺), semi-implicit: v⁺ = v + q̈ Δt, then q⁺ = q ⊕ v⁺ Δt."""
-    qvel, qpos = qvel + qacc * dt, qpos.copy()
-    mujoco.mj_integratePos(m, qpos, qvel, dt)
-    mujoco.mj_normalizeQuat(m, qpos)
-    return qpos, qvel
+from interplay.worlds.physics import Physics
+from interplay.worlds.world import Outcome, integrate
 
 
 class DirectWorld:
@@ -28,14 +24,21 @@ class DirectWorld:
 
     def __init__(self, scene: Scene, dt: float):
         """Take the scene and the step [s]."""
-        self._model, self._dt = scene.model, dt
+        self._scene, self._model, self._dt = scene, scene.model, dt
+        self._nothing = np.zeros(scene.model.nv)
+
+    @functools.cached_property
+    def _physics(self) -> Physics:
+        return Physics(self._scene, self._dt)
 
     def advance(self, state: State, plan: Plan, time: float) -> Outcome:
         """Return the plan, carried out; forces from outside end with the step."""
+        if not plan.possible:
+            return self._physics.carry_out(state, plan, time)
         qpos, qvel = integrate(self._model, state.qpos, state.qvel, plan.qacc, self._dt)
         touching = Touching(plan.contacts, plan.wrenches)
         after = State(time, qpos, qvel, np.zeros_like(qvel), plan.memory._replace(felt=touching))
-        return Outcome(after, plan.qacc, plan.tau, touching, plan.qfrc_contact, plan.conflicts, plan)
+        return Outcome(after, plan.qacc, plan.tau, touching, plan.qfrc_contact, self._nothing, (), plan.conflicts, plan)
 
     def checkpoint(self) -> None:
         """Return nothing: all is in the state."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple, Protocol
 
+import mujoco
 import numpy as np
 
 from interplay.control.plan import Conflict, Plan
@@ -23,6 +24,10 @@ class Outcome(NamedTuple):
     """Contacts and wrenches as they were."""
     qfrc_contact: np.ndarray
     """Generalized force (nv,) of all contacts."""
+    stopped: np.ndarray
+    """Generalized force (nv,) of what no plan counts on: stops of joints, ground and obstacles where no contact was declared."""
+    resting: tuple[int, ...]
+    """Bodies that the ground or another obstacle carries where no contact was declared."""
     conflicts: tuple[Conflict, ...]
     """What gave way: in the plan, or in the world."""
     plan: Plan
@@ -49,3 +54,13 @@ class World(Protocol):
     def restore(self, data: Any) -> None:
         """Continue from a checkpoint."""
         ...
+
+
+def integrate(
+    m: mujoco.MjModel, qpos: np.ndarray, qvel: np.ndarray, qacc: np.ndarray, dt: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return (q⁺, v⁺), semi-implicit: v⁺ = v + q̈ Δt, then q⁺ = q ⊕ v⁺ Δt."""
+    qvel, qpos = qvel + qacc * dt, qpos.copy()
+    mujoco.mj_integratePos(m, qpos, qvel, dt)
+    mujoco.mj_normalizeQuat(m, qpos)
+    return qpos, qvel

@@ -1,0 +1,84 @@
+"""How deep bodies are below the ground: of shapes that must not be there, the lowest point."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import mujoco
+import numba
+import numpy as np
+
+from interplay.scene.kinematics import Kinematics
+
+_BOX, _BALL, _ROUND = 0, 1, 2
+"""Kinds of shapes: boxes (and what is inside one), ellipsoids, capsules and cylinders."""
+
+
+class Ground:
+    """The ground plane of a scene, and the solid shapes over it."""
+
+    def __init__(self, m: mujoco.MjModel):
+        """Take the scene's model; without a ground nothing is ever below it."""
+        shapes = mujoco.mjtGeom
+        planes = np.flatnonzero((m.geom_type == int(shapes.mjGEOM_PLANE)) & (m.geom_bodyid == 0))
+        solid = ((m.geom_contype > 0) | (m.geom_conaffinity > 0)) & (m.body_treeid[m.geom_bodyid] >= 0)
+        self._geoms = np.flatnonzero(solid) if len(planes) else np.zeros(0, np.int64)
+        self._body = m.geom_bodyid[self._geoms].astype(np.int64)
+        kind, size = m.geom_type[self._geoms], m.geom_size[self._geoms].copy()
+        centre = np.zeros((len(self._geoms), 3))
+        self._kind = np.full(len(self._geoms), _BOX)
+        ball, sphere = kind == int(shapes.mjGEOM_ELLIPSOID), kind == int(shapes.mjGEOM_SPHERE)
+        size[sphere] = size[sphere, :1]
+        self._kind[ball | sphere] = _BALL
+        self._kind[np.isin(kind, (int(shapes.mjGEOM_CAPSULE), int(shapes.mjGEOM_CYLINDER)))] = _ROUND
+        size[kind == int(shapes.mjGEOM_CAPSULE), 2] = 1.0  # its ends are round
+        other = np.isin(kind, (int(shapes.mjGEOM_MESH), int(shapes.mjGEOM_HFIELD), int(shapes.mjGEOM_SDF)))
+        centre[other], size[other] = m.geom_aabb[self._geoms[other], :3], m.geom_aabb[self._geoms[other], 3:]
+        self._centre, self._size = centre, size
+        self._stands = np.zeros(m.nbody, bool)
+        self._contacts: object = None
+
+    def depth(self, terms: Kinematics, contacts: Sequence[Any], dt: float) -> float:
+        """Return how deep [m] the lowest body will be below the ground in dt [s], of those that no contact puts on it; 0: none."""
+        if contacts is not self._contacts:
+            self._contacts = contacts
+            self._stands[:] = False
+            self._stands[[c.first.body for c in contacts if c.second.body == 0]] = True
+        return _depth(
+            self._geoms,
+            self._body,
+            self._kind,
+            self._centre,
+            self._size,
+            self._stands,
+            terms.geom_xpos,
+            terms.geom_xmat,
+            terms.cvel,
+            terms.subtree_com,
+            terms.root,
+            dt,
+        )
+
+
+@numba.njit(cache=True)
+def _depth(geoms, body, kind, centre, size, stands, xpos, xmat, cvel, com, root, dt):
+    deepest = 0.0
+    for k in range(geoms.shape[0]):
+        if stands[body[k]]:
+            continue
+        g = geoms[k]
+        a, b, c = xmat[g, 6], xmat[g, 7], xmat[g, 8]
+        z = xpos[g, 2] + a * centre[k, 0] + b * centre[k, 1] + c * centre[k, 2]
+        turn, origin = cvel[body[k]], com[root[body[k]]]
+        rate = turn[5] + turn[0] * (xpos[g, 1] - origin[1]) - turn[1] * (xpos[g, 0] - origin[0])
+        z += min(rate, 0.0) * dt
+        if kind[k] == _BOX:
+            z -= abs(a) * size[k, 0] + abs(b) * size[k, 1] + abs(c) * size[k, 2]
+        elif kind[k] == _BALL:
+            z -= np.sqrt((a * size[k, 0]) ** 2 + (b * size[k, 1]) ** 2 + (c * size[k, 2]) ** 2)
+        else:
+            edge = 1.0 if size[k, 2] > 0.0 else np.sqrt(max(1.0 - c * c, 0.0))
+            z -= abs(c) * size[k, 1] + edge * size[k, 0]
+        deepest = max(deepest, -z)
+    return deepest
