@@ -68,10 +68,7 @@ def test_no_torque_on_passive_dofs_and_limits_kept(run):
         assert q.max() <= m.jnt_range[joint, 1] + 1e-6
 
 
-def test_contacts_do_not_drift(run, request):
-    if "sword-10ms" in request.node.name:
-        reason = "with steps of 10 ms a sole is 0.78 mm from where it was made, at 5.6 s"
-        request.applymarker(pytest.mark.xfail(strict=True, reason=reason))
+def test_contacts_do_not_drift(run):
     assert run.drift() < 0.5e-3
 
 
