@@ -1,8 +1,8 @@
 """Where bodies meet what nobody declared: the ground, the fixed environment, and shapes that were to keep apart and did not.
 
 MuJoCo finds the points of contact, on a copy of the model in which every solid shape is one. Kept are those between a body and
-the fixed environment (a mechanism's own frame is none to it), and those of given pairs. Two bodies that a declared contact joins meet
-there, and nowhere else.
+the ground or the fixed environment, and those of given pairs; hands work inside the frames of mechanisms, which are met only as
+pairs. Two bodies that a declared contact joins meet there, and nowhere else.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import numba
 import numpy as np
 
 from interplay.scene.kinematics import Kinematics, point_column
+from interplay.scene.scene import Scene
 
 _NEAR = 0.005
 """Shapes nearer than this [m], or than they may come within a step, are looked at."""
@@ -34,16 +35,18 @@ class Points(NamedTuple):
 class Obstacles:
     """The solid shapes of one scene."""
 
-    def __init__(self, m: mujoco.MjModel):
-        """Take the scene's model; masses do not matter here."""
+    def __init__(self, scene: Scene):
+        """Take the scene; masses do not matter here."""
+        m = scene.model
         self._model = own = copy.copy(m)
         solid = (m.geom_contype > 0) | (m.geom_conaffinity > 0)
         own.geom_contype[:] = own.geom_conaffinity[:] = solid
         own.opt.disableflags &= ~int(mujoco.mjtDisableBit.mjDSBL_CONTACT)
         self._data = mujoco.MjData(own)
         fixed = m.body_treeid[m.geom_bodyid] < 0
-        owner = np.array([m.body(int(b)).name.split("/")[0] for b in m.geom_bodyid])
-        self._meet = (fixed[:, None] != fixed) & (owner[:, None] != owner)
+        built = {name for name in scene.names if scene.kind(name) == "environment"} | {"world"}
+        firm = fixed & np.array([m.body(int(b)).name.split("/")[0] in built for b in m.geom_bodyid])
+        self._meet = (firm[:, None] & ~fixed) | (~fixed[:, None] & firm)
         """Which shapes (ngeom, ngeom) meet in any case."""
         self._movable = solid & ~fixed
         self._body = m.geom_bodyid.astype(np.int64)

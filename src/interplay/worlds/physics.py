@@ -39,7 +39,7 @@ class Physics:
         """Take the scene and the step [s]."""
         self._model, self._dt = scene.model, dt
         self._terms, self._limits = Kinematics(scene.model), JointLimits.of(scene.model)
-        self._obstacles = Obstacles(scene.model)
+        self._obstacles = Obstacles(scene)
         self._rows = ContactRows(self._terms, ())
         self._jacobian = np.zeros((0, 6, 0))
 
