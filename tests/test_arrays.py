@@ -28,6 +28,7 @@ CONTRACT = {
     "friction_violation",
     "torque_ratio",
     "limit_violation",
+    "stopped_force",
 }
 
 
@@ -101,8 +102,8 @@ def test_motors_that_give_something_else_are_recorded_beside_the_command(tmp_pat
     recorder, given = Recorder(tmp_path / "recording", sim, {"scenario": "weak"}), []
     sim.observers += [recorder, lambda state, outcome, _: given.append((outcome.plan.tau, outcome.tau))]
     sim.run(0.1)
-    limits, asked = sim.world._limits, np.abs(given[-1][0])
-    sim.world._limits = limits._replace(torque=np.where(np.isnan(limits.torque), np.nan, 0.9 * asked.max()))
+    limits, asked = sim.world._physics._limits, np.abs(given[-1][0])
+    sim.world._physics._limits = limits._replace(torque=np.where(np.isnan(limits.torque), np.nan, 0.9 * asked.max()))
     sim.run(0.05)
     recorder.close()
     found = Recording(tmp_path)

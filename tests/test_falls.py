@@ -34,7 +34,7 @@ class Watch:
         self.limit = sim.controller.programs.limits.torque
         self.masses = sim.live.masses.changes
         self.kinetic, self.height = self.last = self.energy(sim.state)
-        self.given = self.gross = 0.0
+        self.given, self.gross, self.way = 0.0, 0.0, np.zeros(m.nv)
         self.surplus, self.lowest, self.fastest = -np.inf, np.inf, 0.0
         sim.observers.append(self)
 
@@ -51,8 +51,9 @@ class Watch:
             self.masses, (kinetic, height) = self.sim.live.masses.changes, self.energy(before)
             self.kinetic, self.height = self.kinetic + kinetic - self.last[0], self.height + height - self.last[1]
         after = outcome.state
-        power = (outcome.tau + before.applied) * after.qvel * self.sim.dt  # along the way q ⊖ q⁻ = v⁺Δt
-        self.given, self.gross = self.given + power.sum(), self.gross + np.abs(power).sum()
+        mujoco.mj_differentiatePos(self.m, self.way, 1.0, before.qpos, after.qpos)
+        work = (outcome.tau + before.applied) * self.way
+        self.given, self.gross = self.given + work.sum(), self.gross + np.abs(work).sum()
         kinetic, height = self.last = self.energy(after)
         there = self.kinetic + self.given + self.height - height
         size = max(self.kinetic + self.gross + max(self.height - height, 0.0), 1.0)

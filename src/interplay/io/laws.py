@@ -99,7 +99,7 @@ MECHANICS = (
     _law("friction_violation", "N", "wrench", _friction),
     _law("torque_ratio", "", "tau", _torque),
     _law("limit_violation", "rad or m", "", _limit),
-    _law("stopped_force", "N or N·m", "", _stopped),
+    _law("stopped_force", "N or N·m", "tau", _stopped),
 )
 """Of rigid bodies with motors that touch: whatever the world, the bodies are the same."""
 

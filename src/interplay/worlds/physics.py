@@ -28,6 +28,9 @@ SLIPPING = 1e-2
 _TURN, _SHORTEST = 0.05, 5e-4
 """How far a body turns within a part of a step [rad], at most, unless the part would be shorter than this [s]."""
 
+_GAIN = 0.1
+"""How far joints are turned by what accelerates them within a part of a step [rad], at most, where anything moves fast at all."""
+
 _ROUNDING = 1e-3
 """Part of the kinetic energy that integration may add in a part of a step, as it may take it in another."""
 
@@ -45,23 +48,25 @@ class Physics:
 
     def carry_out(self, state: State, plan: Plan, time: float) -> Outcome:
         """Return what the plan's torques lead to."""
-        terms, tau = self._terms, self._given(plan.tau, state.qvel)
+        terms = self._terms
         terms.update(state.qpos, state.qvel)
         if self._rows.contacts is not plan.contacts:
             self._rows = ContactRows(terms, plan.contacts)
             self._jacobian = np.zeros((len(plan.contacts), 6, self._rows.width))
-        rows, parts = self._rows, self._parts()
-        h = self._dt / parts
+        rows, parts = self._rows, self._parts(plan.tau, state)
+        h, tau = self._dt / parts, np.zeros(self._model.nv)
         wrench, slip, stopped, settled = np.zeros(rows.size), np.zeros(rows.size), np.zeros(len(tau)), True
         resting: dict[int, None] = {}
         for _ in range(parts):
-            found = self._part(state, tau, plan, h)
+            given = self._given(plan.tau)
+            tau += given / parts
+            found = self._part(state, given, plan, h)
             wrench, stopped = wrench + found.wrench / parts, stopped + found.stopped / parts
             slip, settled = np.maximum(slip, np.abs(found.slip)), settled and found.settled
             resting |= dict.fromkeys(found.resting)
         qacc = rounded((terms.qvel - state.qvel) / self._dt, ACCELERATION_QUANTUM)
         qpos, qvel = terms.qpos.copy(), state.qvel + qacc * self._dt
-        unknowns = rounded(wrench, FORCE_QUANTUM)
+        unknowns, tau = rounded(wrench, FORCE_QUANTUM), rounded(tau, FORCE_QUANTUM)
         terms.update(state.qpos, state.qvel)
         rows.update(terms, state.time, self._dt, self._jacobian)
         wrenches, _, contact = rows.forces(terms, unknowns, self._jacobian)
@@ -78,16 +83,20 @@ class Physics:
             conflicts = (*conflicts, Conflict("solver", "contact forces", 0.0, ""))
         return Outcome(after, qacc, tau, touching, contact, stopped, tuple(resting), conflicts, plan)
 
-    def _given(self, tau: np.ndarray, qvel: np.ndarray) -> np.ndarray:
-        """Return what motors give of the torques asked for."""
-        limit, speed = self._limits.torque, self._limits.speed
+    def _given(self, tau: np.ndarray) -> np.ndarray:
+        """Return what motors give of the torques asked for, as fast as joints are now."""
+        limit, speed, qvel = self._limits.torque, self._limits.speed, self._terms.qvel
         driving = (tau * qvel > 0.0) & (np.abs(qvel) > speed)
         return rounded(np.where(np.isnan(limit) | driving, 0.0, np.clip(tau, -limit, limit)), FORCE_QUANTUM)
 
-    def _parts(self) -> int:
-        """Return in how many parts a step is made."""
-        turning = float(np.abs(self._terms.cvel[:, :3]).max(initial=0.0))
-        return max(1, min(math.ceil(turning * self._dt / _TURN), math.ceil(self._dt / _SHORTEST)))
+    def _parts(self, tau: np.ndarray, state: State) -> int:
+        """Return in how many parts a step is made, from how fast bodies turn, and how fast joints will if nothing holds them."""
+        terms, dt, joints = self._terms, self._dt, self._limits.dof
+        turning = float(np.abs(terms.cvel[:, :3]).max(initial=0.0))
+        force = self._given(tau) + state.applied + terms.qfrc_passive - terms.qfrc_bias
+        gaining = float(np.abs(terms.mass_solved(force[None])[0, joints]).max(initial=0.0))
+        parts = max(turning * dt / _TURN, dt * math.sqrt(gaining / _GAIN) if turning * dt > 0.5 * _TURN else 1.0)
+        return max(1, min(math.ceil(parts), math.ceil(dt / _SHORTEST)))
 
     def _part(self, state: State, tau: np.ndarray, plan: Plan, h: float) -> Response:
         """Advance the terms by a part of a step."""
