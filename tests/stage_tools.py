@@ -27,9 +27,7 @@ def opening_of(name, parameters=None, recorded=False):
     )
     models = tuple(dict.fromkeys(n.split("/")[0] for n in body_names(sim.scene.model) if "/" in n))
     phases = tuple(sim.behaviour.phases)
-    opening = Opening(
-        name, {}, sim.dt, sim.scene.xml, {}, models, phases, (), controls, chosen.view().model_dump(), recorded, None
-    )
+    opening = Opening(name, {}, sim.dt, sim.scene.xml, {}, models, phases, (), controls, chosen.view(), recorded, None)
     return opening, sim
 
 

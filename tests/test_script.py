@@ -366,7 +366,7 @@ def test_edited_gains_are_written_and_read_back(write):
     assert scenario(write(last))
     one = edited(chosen, {("Com alice xyz", "rise"): Gains(weight=5.0)})
     assert one.endswith('adjust:\n  - {objective: "Com alice xyz", phase: "rise", weight: 5.0}\n')
-    assert scenario(write(one))().simulation().adjustments == {("Com alice xyz", "rise"): Gains(weight=5.0)}
+    assert scenario(write(one))().simulation().live.adjustments.gains == {("Com alice xyz", "rise"): Gains(weight=5.0)}
 
 
 # -- running, recording, editors ---------------------------------------------------------------------------------------

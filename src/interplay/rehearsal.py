@@ -152,14 +152,12 @@ class _Compiling(event.Listener):
         except OSError as error:
             _log.info("no process to help compiling: %s", error)
             return
-        assert self._helpers is not None
-        self._helpers.append(helper)
+        self._helpers = [*(self._helpers or ()), helper]
         threading.Thread(target=self._listen, args=(helper,), daemon=True).start()
 
     def _listen(self, helper: subprocess.Popen[str]) -> None:
         """Note what a helper has compiled."""
-        assert helper.stdout is not None
-        with helper.stdout as lines:
+        with helper.stdout or nullcontext(()) as lines:
             for line in lines:
                 self._ready |= {line.strip()} & self._kernels.keys()
 
