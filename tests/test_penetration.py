@@ -8,6 +8,8 @@ import interplay as ip
 from interplay.io.meetings import around
 from interplay.io.recording import Recording
 from interplay.io.report import make_report
+from interplay.scene.ground import Ground
+from interplay.scene.kinematics import Kinematics
 from interplay.scene.penetration import Solids, Tally, contact_places, penetrations
 
 
@@ -126,3 +128,18 @@ def test_a_hand_may_touch_what_it_takes_or_lets_go_for_that_phase():
     phases = np.array([0] * 2 + [1] * 4 + [2] * 4 + [3] * 3 + [4] * 3)
     assert np.flatnonzero(around(in_force, phases, 100)).tolist() == [2, 3, 4, 5, 10, 11, 12]
     assert np.flatnonzero(around(in_force, phases, 2)).tolist() == [4, 5, 10, 11]
+
+
+@pytest.mark.parametrize("thing", [ip.Humanoid(), ip.Barbell(1.0), ip.Table(), ip.Ball(0.2), ip.Sword()])
+def test_the_ground_is_as_deep_as_the_lowest_point(thing):
+    """What decides whether a plan is possible agrees with the measure of all pairs, for shapes of every kind."""
+    scene = ip.Scene().add(thing, "x")
+    m, rng, terms = scene.model, np.random.default_rng(0), Kinematics(scene.model)
+    ground, solids, depths = Ground(m), Solids(m), []
+    for _ in range(12):
+        qpos = scene.qpos.copy()
+        mujoco.mj_integratePos(m, qpos, rng.normal(0, 0.5, m.nv), 1.0)
+        terms.update(qpos, np.zeros(m.nv))
+        depths.append(max((o.depth for o in solids.overlaps(terms.data) if o.first == "ground"), default=0.0))
+        assert ground.depth(terms, (), 0.01) == pytest.approx(depths[-1], abs=2e-6)
+    assert max(depths) > 0.1
