@@ -39,8 +39,9 @@ class Ground:
         mesh = np.where(kind == int(shapes.mjGEOM_MESH), m.geom_dataid[self._geoms], -1)
         first = np.where(mesh >= 0, m.mesh_vertadr[mesh], 0) if m.nmesh else np.zeros(len(mesh), np.int64)
         count = np.where(mesh >= 0, m.mesh_vertnum[mesh], 0) if m.nmesh else np.zeros(len(mesh), np.int64)
-        self._vertices, self._corners = np.column_stack([first, first + count]), m.mesh_vert.astype(float)
+        self._vertices = np.column_stack([first, first + count]).astype(np.int64)
         """Which of all corners are those of a mesh; none of other shapes."""
+        self._corners = np.ascontiguousarray(m.mesh_vert, float).reshape(-1, 3)
         self._stands = np.zeros(m.nbody, bool)
         self._contacts: object = None
 
