@@ -9,6 +9,7 @@ import interplay as ip
 from interplay.constraints.collision import ActivePairs, CollisionRows
 from interplay.constraints.damper import braking_speed, damper_gain
 from interplay.constraints.limits import JointLimits
+from interplay.scene.penetration import Solids
 
 
 def balls(gap=0.05, radius=0.1):
@@ -149,7 +150,8 @@ def test_touching_a_plane_far_from_its_centre_parts_upward():
 def test_memory_belongs_to_shapes_not_to_places_in_a_list():
     sim = balls(gap=0.05)
     sim.step()
-    assert sim.state.memory.pairs.geoms.tolist() == [[p.geom1, p.geom2] for p in sim.collisions.pairs]
+    (near,) = [p for p in sim.collisions.pairs if "ground" not in p.name]
+    assert sim.state.memory.pairs.geoms.tolist() == [[near.geom1, near.geom2]]
 
 
 def test_pairs_in_contact_do_not_avoid_each_other():
@@ -241,3 +243,71 @@ def test_what_is_added_later_counts():
     assert pairs.pairs is not before  # by which controllers know
     assert pairs.remove("ann/left_hand", "ann/right_hand") == 1
     assert pairs.add("ann/left_hand", "ann/right_hand") == 1
+
+
+def carrying():
+    """Return a simulation in which she holds a bar by her grips."""
+    scene = ip.Scene().add(ip.Humanoid(1.68, 58, "female"), "ann").add(ip.Barbell(1.6), "bar", pos=(0.34, 0, 1.0))
+    scene.reach("ann/left_grip", "bar/left_grip", ("ann/right_grip", "bar/right_grip"))
+    sim = ip.Simulation(scene)
+    for side in ("left", "right"):
+        sim.contacts.add(f"ann/{side}_sole", ip.GROUND)
+    return sim
+
+
+def names(sim):
+    return {frozenset(p.name.split(" – ")) for p in sim.collisions.pairs}
+
+
+def test_what_is_held_keeps_off_its_holder():
+    sim = carrying()
+    belly = frozenset(("ann/pelvis_hull", "bar/bar_hull"))
+    arm = frozenset(("ann/right_forearm_hull", "bar/bar_hull"))
+    before = names(sim)
+    assert belly not in before
+    sim.contacts.add("ann/left_grip", "bar/left_grip", grip_force=300.0)
+    assert {belly, arm, frozenset(("ann/left_thigh_hull", "bar/bar_hull"))} <= names(sim)
+    assert frozenset(("ann/left_forearm_hull", "bar/bar_hull")) not in names(sim)  # the arm that holds it
+    assert sim.collisions.pairs is sim.collisions.pairs
+    sim.contacts.remove("ann/left_grip")
+    assert names(sim) == before
+
+
+def test_what_is_held_does_not_pass_her_even_if_it_is_pulled_there():
+    """The bar is asked for behind her belly: without the default it would pass through."""
+    depths = {}
+    for default in (True, False):
+        sim = carrying()
+        for side in ("left", "right"):
+            sim.contacts.add(f"ann/{side}_grip", f"bar/{side}_grip", grip_force=300.0)
+        if not default:
+            sim.collisions.remove("ann", "bar")
+        sim.objectives += [ip.Posture("ann", weight=0.1), ip.Com("ann", "bar", weight=100.0)]
+        sim.objectives += [ip.Point("bar", (-0.1, 0, 1.0), weight=20.0, max_speed=0.4)]
+        solids, deepest = Solids(sim.scene.model), 0.0
+        for _ in range(300):
+            sim.step()
+            found = solids.overlaps(sim.terms.data)
+            trunk = [o.depth for o in found if "bar/bar" in o.pair and "hand" not in o.pair]
+            deepest = max(deepest, *trunk, 0.0)
+        depths[default] = deepest
+    assert depths[True] < 1e-4
+    assert depths[False] > 0.02
+
+
+def test_nothing_passes_the_ground():
+    """The bar is asked for below the floor: its discs come down on it, and stop there. Feet are to land, and have no pair."""
+    sim = carrying()
+    for side in ("left", "right"):
+        sim.contacts.add(f"ann/{side}_grip", f"bar/{side}_grip", grip_force=300.0)
+    assert frozenset(("ground", "bar/left_disc")) in names(sim)
+    assert frozenset(("ground", "ann/left_foot_hull")) not in names(sim)
+    sim.objectives += [ip.Posture("ann", weight=0.02), ip.Com("ann", "bar", axes="xy", weight=100.0)]
+    sim.objectives += [ip.Point("bar", (0.35, 0, -0.06), weight=20.0, max_speed=0.5)]
+    solids, lowest = Solids(sim.scene.model), 1.0
+    for _ in range(800):
+        assert not sim.step().fallback
+        found = [o.depth for o in solids.overlaps(sim.terms.data) if "disc" in o.pair]
+        assert max(found, default=0.0) < 1e-4
+        lowest = min(lowest, sim.terms.xpos[sim.scene.body("bar"), 2])
+    assert lowest < 0.13

@@ -88,7 +88,7 @@ class Simulation:
         self.rng = np.random.default_rng(whole("seed", seed, 0, 2**63 - 1))
         self._state = self.controller.initial_state()
         self.contacts = ContactSet(scene, lambda: self.terms, lambda: self.time)
-        self.collisions = CollisionSet(scene)
+        self.collisions = CollisionSet(scene, lambda: self.contacts.items)
         """Pairs of shapes that avoid each other."""
         self._late = NOBODY
         self._objectives: list[Objective] = []

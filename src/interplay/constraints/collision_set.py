@@ -1,15 +1,27 @@
-"""Which shapes keep apart: pairs declared by model, body or shape, and every character's limbs among themselves."""
+"""Which shapes keep apart: pairs declared by model, body or shape.
+
+By default every character's limbs among themselves, whatever is free from the ground (but feet, which land on it), and what is
+held from its holder.
+"""
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Callable
 from typing import NamedTuple
 
 import mujoco
 import numpy as np
 
+from interplay.constraints.contact import Contact
+from interplay.constraints.held import HELD_ZONE, held_pairs
 from interplay.errors import InputError, number
 from interplay.models.base import COLLISION_GROUP
-from interplay.scene.scene import Scene
+from interplay.scene.penetration import collision_shapes
+from interplay.scene.scene import GROUND, Scene
+
+GROUND_ZONE = (0.02, 0.0)
+"""Influence and security distance [m] of the ground: things come down on it, and no further."""
 
 
 class Pair(NamedTuple):
@@ -29,20 +41,27 @@ class Pair(NamedTuple):
 class CollisionSet:
     """The pairs of shapes that avoid each other."""
 
-    def __init__(self, scene: Scene):
-        """Start with the self-collision pairs of every character."""
-        self._scene = scene
+    def __init__(self, scene: Scene, contacts: Callable[[], tuple[Contact, ...]] = tuple):
+        """Start with the default pairs; ``contacts`` are those in force, which say what is held."""
+        self._scene, self._contacts = scene, contacts
         self._by_shapes: dict[tuple[int, int], Pair] = {}
-        self._pairs: tuple[Pair, ...] | None = ()
+        self._may_touch: set[tuple[int, int]] = set()
+        """Shapes that were let touch: what is held has no default there."""
+        self._pairs: tuple[Pair, ...] | None = None
+        self._touching: tuple[Contact, ...] = ()
         for name in scene.names:
             if scene.kind(name) == "character":
                 self.add_self(name)
+        self._add_ground()
 
     @property
     def pairs(self) -> tuple[Pair, ...]:
         """All pairs; the same tuple as long as nothing changes."""
-        if self._pairs is None:
-            self._pairs = tuple(self._by_shapes.values())
+        contacts = self._contacts()
+        if self._pairs is None or contacts is not self._touching:
+            self._touching = contacts
+            held = self._held(contacts)
+            self._pairs = (*self._by_shapes.values(), *held.values())
         return self._pairs
 
     def __len__(self) -> int:
@@ -87,25 +106,58 @@ class CollisionSet:
         """Let two things touch again (a hand and the handle it will grasp); return how many pairs were removed."""
         a, b = set(self._shapes(first)), set(self._shapes(second))
         gone = [k for k in self._by_shapes if (k[0] in a and k[1] in b) or (k[0] in b and k[1] in a)]
+        self._may_touch |= {(min(one, two), max(one, two)) for one in a for two in b}
         for key in gone:
             del self._by_shapes[key]
         self._pairs = None
         return len(gone)
 
     def clear(self) -> None:
-        """Let everything touch."""
-        self._by_shapes, self._pairs = {}, ()
+        """Let everything touch, what is held and its holder too."""
+        self._by_shapes, self._pairs, self._contacts = {}, None, tuple
+
+    def _held(self, contacts: tuple[Contact, ...]) -> dict[tuple[int, int], Pair]:
+        """Return the pairs of what is held and who holds it, without those that are declared otherwise."""
+        m, out = self._scene.model, {}
+        for thing, body in held_pairs(self._scene, contacts):
+            moving = [g for g in self._shapes(thing) if m.body_treeid[m.geom_bodyid[g]] >= 0]
+            for a, b in itertools.product(moving, self._shapes(body)):
+                key = (min(a, b), max(a, b))
+                pair = self._pair(*key, *HELD_ZONE)
+                if pair is not None and key not in self._by_shapes and key not in self._may_touch:
+                    out[key] = pair
+        return out
+
+    def _add_ground(self) -> None:
+        """Keep what is free off the ground; feet land on it, and where a contact puts something on it the pair has no say."""
+        m = self._scene.model
+        ground = mujoco.mj_name2id(m, mujoco.mjtObj.mjOBJ_GEOM, GROUND)
+        feet = np.zeros(m.nbody, bool)
+        feet[[int(m.site_bodyid[s]) for s in range(m.nsite) if m.site(s).name.endswith("_sole")]] = True
+        for body in range(1, m.nbody):  # toes, too
+            feet[body] |= feet[m.body_parentid[body]]
+        free = m.jnt_type[m.body_jntadr[m.tree_bodyadr]] == int(mujoco.mjtJoint.mjJNT_FREE)
+        for shape in collision_shapes(m) if ground >= 0 else ():
+            body = int(m.geom_bodyid[shape])
+            if m.body_treeid[body] >= 0 and free[m.body_treeid[body]] and not feet[body]:
+                self._add(ground, shape, *GROUND_ZONE)
 
     def _add(self, a: int, b: int, influence: float, security: float) -> None:
+        pair = self._pair(min(a, b), max(a, b), influence, security)
+        if pair is not None:
+            self._by_shapes[pair.geom1, pair.geom2] = pair
+            self._may_touch.discard((pair.geom1, pair.geom2))
+            self._pairs = None
+
+    def _pair(self, a: int, b: int, influence: float, security: float) -> Pair | None:
+        """Return the pair of two shapes; None where they cannot come nearer to each other."""
         m = self._scene.model
-        a, b = min(a, b), max(a, b)
         body1, body2 = int(m.geom_bodyid[a]), int(m.geom_bodyid[b])
         tree1, tree2 = int(m.body_treeid[body1]), int(m.body_treeid[body2])
         if body1 == body2 or (tree1 < 0 and tree2 < 0):
-            return
+            return None
         name = f"{m.geom(a).name} – {m.geom(b).name}"
-        self._by_shapes[a, b] = Pair(a, b, body1, body2, tree1, tree2, influence, security, name)
-        self._pairs = None
+        return Pair(a, b, body1, body2, tree1, tree2, influence, security, name)
 
     def _shapes(self, name: str) -> list[int]:
         """Return the collision shapes that a name stands for."""

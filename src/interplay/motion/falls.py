@@ -164,12 +164,18 @@ class Falls:
         return ""
 
     def _lies(self, who: Watched, outcome: Outcome) -> str:
-        """Return what it lies on the ground with, in words: bodies that were never put on anything."""
-        lying = [b for b in outcome.resting if self._tree[b] == who.tree and b not in self._stood]
+        """Return what it lies on the ground with, in words: bodies that were never put on anything, nor hang on one that was."""
+        lying = [b for b in outcome.resting if self._tree[b] == who.tree and not self._was_put(b)]
         if not lying:
             return ""
         names = sorted(self._scene.model.body(b).name for b in lying)
         return f"{' and '.join(names[:3])} {'lies' if len(names) == 1 else 'lie'} on the ground"
+
+    def _was_put(self, body: int) -> bool:
+        """Return whether a body, or one that it hangs on (toes on a foot), was put on something at some time."""
+        while body and body not in self._stood:
+            body = int(self._scene.model.body_parentid[body])
+        return bool(body)
 
     def _gives_way(self, who: Watched, outcome: Outcome) -> str:
         """Return what keeps it and gives way, in words."""

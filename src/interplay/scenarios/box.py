@@ -17,9 +17,9 @@ _PALMS = (("alice/left_palm", "box/left"), ("alice/right_palm", "box/right"))
 _DEPTH = 0.22
 """Depth of the box [m]."""
 
-_BY, _POINTING = (-0.055, 0.0, 0.0), (1.0, 0.0, -0.2)
-"""Where on the sides her palms lie, from their middle [m]: near enough to her that wrists and forearms stay behind the box; and
-where her fingers point."""
+_BY, _POINTING = {"hers": (-0.055, 0.0, 0.0), "others'": (-0.03, 0.0, 0.0)}, (1.0, 0.0, -0.2)
+"""Where on the sides her palms, or those of another body, lie, from their middle [m]: near enough to her that wrists and forearms
+stay behind the box; and where fingers point."""
 
 
 class Box(base.Scenario):
@@ -77,9 +77,8 @@ class Box(base.Scenario):
             sim.collisions.add("table", part, influence=0.06, security=0.015)
         for part in base.parts(sim, "alice", "abdomen"):
             sim.collisions.add("box", part, influence=0.08, security=0.02)
-        for part in base.parts(
-            sim, "alice", "left_forearm", "right_forearm"
-        ):  # wrists bend, so that forearms stay off it
+        # Wrists bend, so that forearms stay off it.
+        for part in base.parts(sim, "alice", "left_forearm", "right_forearm"):
             sim.collisions.add("box", part, influence=0.08, security=0.002)
         sim.collisions.add("box", "table", influence=0.06, security=0.002)
         terms = sim.terms
@@ -101,6 +100,7 @@ class Box(base.Scenario):
         )
         centre = sim.middle("alice/left_sole", "alice/right_sole")[:2]
         friction = {"friction": self.p.friction}
+        by = _BY["hers" if self.character is None else "others'"]
 
         def balance(sim: ip.Simulation) -> Sequence[ip.Objective]:
             return [
@@ -116,7 +116,7 @@ class Box(base.Scenario):
             """Bring both palms to the box's sides, at a distance from them [m]."""
             return [
                 ip.Meet(
-                    palm, side, sim.terms, sim.time, seconds, stand_off=offset, by=_BY, pointing=_POINTING, weight=80.0
+                    palm, side, sim.terms, sim.time, seconds, stand_off=offset, by=by, pointing=_POINTING, weight=80.0
                 )
                 for palm, side in _PALMS
             ]

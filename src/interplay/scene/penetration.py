@@ -1,6 +1,7 @@
 """How deep things are inside each other: all pairs of collision shapes of a scene, the ground included.
 
-Left out are pairs that cannot be apart: of one body, of two that a joint or a weld joins, of the fixed environment. What a
+Left out are pairs that cannot be apart: of one body, of two that a joint or a weld joins, of the fixed environment, and shapes
+near each other in a tree that are drawn into each other (in its zero posture: clavicles and neck of a body from a file). What a
 declared contact presses together is listed with its own depth, where the contact is, and so is what a hand is just taking or
 letting go of; elsewhere the same two bodies count.
 """
@@ -25,6 +26,10 @@ _TOUCHING = 1e-6
 
 Meeting = Literal["apart", "contact", "taking"]
 """How two bodies meet at a place: they should be apart, a contact is declared there, or a hand is taking or letting go."""
+
+
+_NEAR = 3
+"""Bodies that are so many joints or fewer apart may be drawn into each other."""
 
 
 class Place(NamedTuple):
@@ -60,12 +65,18 @@ class Solids:
         self.model = m = model
         shapes = collision_shapes(m)
         joined = _joined(m, shapes)
-        pairs = []
+        drawn = mujoco.MjData(m)
+        drawn.qpos[:] = m.qpos0
+        mujoco.mj_kinematics(m, drawn)
+        self._fromto, pairs = np.zeros(6), []
         for k, a in enumerate(shapes):
             for b in shapes[k + 1 :]:
                 one, two = int(m.geom_bodyid[a]), int(m.geom_bodyid[b])
-                fixed = m.body_treeid[one] < 0 and m.body_treeid[two] < 0
-                if one != two and not fixed and (one, two) not in joined and (two, one) not in joined:
+                trees = m.body_treeid[one], m.body_treeid[two]
+                if one == two or max(trees) < 0 or (one, two) in joined or (two, one) in joined:
+                    continue
+                overlap = mujoco.mj_geomDistance(m, drawn, a, b, 1e-3, self._fromto) < -_TOUCHING
+                if not (overlap and trees[0] == trees[1] and _hops(m, one, two) <= _NEAR):
                     pairs.append((a, b))
         self.pairs = np.array(pairs, int).reshape(-1, 2)
         """Shapes (n, 2) of the pairs."""
@@ -75,7 +86,7 @@ class Solids:
         self._still, self._origin = np.zeros((m.nbody, 6)), np.zeros((m.nbody, 3))
         n = len(pairs)
         self._reach, self._margin, self._near = np.zeros(n), np.zeros(n), np.zeros(n, np.int64)
-        self._skip, self._fromto = np.zeros(n, bool), np.zeros(6)
+        self._skip = np.zeros(n, bool)
 
     def overlaps(self, data: mujoco.MjData, places: Iterable[Place] = ()) -> list[Overlap]:
         """Return what overlaps in the configuration of ``data``, deepest first; its positions must be up to date."""
@@ -203,3 +214,15 @@ def _joined(m: mujoco.MjModel, shapes: Sequence[int]) -> set[tuple[int, int]]:
         if up:
             out.add((up, body))
     return out
+
+
+def _hops(m: mujoco.MjModel, one: int, two: int) -> int:
+    """Return how many steps from parent to child lie between two bodies of a tree."""
+    up = {one: 0}
+    while one:
+        one, count = int(m.body_parentid[one]), up[one] + 1
+        up[one] = count
+    hops = 0
+    while two not in up:
+        two, hops = int(m.body_parentid[two]), hops + 1
+    return hops + up[two]
