@@ -1,7 +1,7 @@
 """How fingers lie around what a hand holds: each joint bends until its segment meets it. Pure geometry, no DOF of the program.
 
-A view that knows what is held asks for the poses of a hand's segments and draws them there (``pose_fingers`` writes them into
-its model); the hand that holds nothing is relaxed, and one that presses with its palm lies flat.
+A view that knows what is held asks for the angles of a hand's joints and draws its segments there (``pose_fingers`` writes
+them into its model); the hand that holds nothing is relaxed, and on a face that its palm presses the same closing lays it flat.
 """
 
 from __future__ import annotations
@@ -28,27 +28,22 @@ RELAXED = {
 }
 """Angles [rad] of a hand at rest."""
 
-FLAT = {finger: (0.0, 0.0, 0.0) for finger in FINGERS}
-"""Angles [rad] of an open hand, as on a face that it presses."""
-
 Angles = Mapping[str, Sequence[float]]
 """Angles [rad] of every finger's joints."""
 
 Distance = Callable[[np.ndarray], np.ndarray]
 """Signed distances (n,) of points (n, 3) of the hand's frame from what is held."""
 
-_BISECTIONS, _STEP = 12, 0.08
-"""How often an angle is halved; how far a joint turns at once before that [rad]."""
+_STEP, _REFINEMENTS, _FINER = 0.08, 3, 9
+"""How far a joint turns at once [rad]; how often its last step is looked at more finely, at how many angles."""
+
+_REACH, _FAR = 0.25, 10.0
+"""How far from the wrist a hand reaches at most, and as far off as nothing is held [m]."""
 
 _SWINGS = 12
 """How many swings of the thumb before the palm are tried."""
 
 _SAMPLES = np.linspace(0.0, 1.0, 9)[1:, None]
-
-
-def finger_pose(hand: Hand, held: Distance) -> dict[str, list[SegmentPose]]:
-    """Return where the segments of each finger lie in the hand's frame, closed around what is held."""
-    return segments(hand, finger_angles(hand, held))
 
 
 def segments(hand: Hand, angles: Angles) -> dict[str, list[SegmentPose]]:
@@ -73,41 +68,46 @@ def blend(start: Angles, end: Angles, closure: float) -> dict[str, tuple[float, 
     }
 
 
-def held_distance(m: mujoco.MjModel, d: mujoco.MjData, hand: int, geoms: Iterable[int]) -> Distance:
-    """Return the distance from some geoms as the hand's body sees them in the configuration of ``data``."""
-    R, p, solid = d.xmat[hand].reshape(3, 3).copy(), d.xpos[hand].copy(), list(geoms)
+def held_distance(
+    m: mujoco.MjModel, d: mujoco.MjData, position: np.ndarray, rotation: np.ndarray, bodies: Iterable[int]
+) -> Distance:
+    """Return the distance from what is solid of some bodies, as a hand at a place in the world sees it; nothing there: far away."""
+    solid = [g for body in bodies for g in _solid(m, body) if _near(m, d, g, position)]
 
     def distance(points: np.ndarray) -> np.ndarray:
-        world = points @ R.T + p
-        return np.min([geom_distance(m, d, g, world) for g in solid], axis=0)
+        world = points @ rotation.T + position
+        return np.min([np.full(len(points), _FAR), *(geom_distance(m, d, g, world) for g in solid)], axis=0)
 
     return distance
 
 
-def hand_of(m: mujoco.MjModel, body: int) -> Hand:
-    """Return the hand that a body is; ``ValueError`` if it has no fingers."""
-    model, name = m.body(body).name.rsplit("/", 1)
+def _solid(m: mujoco.MjModel, body: int) -> np.ndarray:
+    """Return the geoms of a body that can be held: those that collide, of these the seen ones where there are any."""
+    first = int(m.body_geomadr[body])
+    geoms = np.arange(first, first + int(m.body_geomnum[body]))
+    geoms = geoms[(m.geom_contype[geoms] | m.geom_conaffinity[geoms]) > 0]
+    seen = geoms[m.geom_group[geoms] == VISUAL_GROUP]
+    return seen if len(seen) else geoms
+
+
+def _near(m: mujoco.MjModel, d: mujoco.MjData, geom: int, position: np.ndarray) -> bool:
+    """Return whether a geom may be within a hand's reach; a plane is boundless, and has no bounding sphere."""
+    radius = float(m.geom_rbound[geom]) or _FAR
+    return bool(np.linalg.norm(d.geom_xpos[geom] - position) < radius + _REACH)
+
+
+def hand_of(m: mujoco.MjModel, body: int) -> Hand | None:
+    """Return the hand that a body is; None if it has no fingers, as bodies from files."""
+    model, _, name = m.body(body).name.rpartition("/")
     side = name.removesuffix("_hand")
     first = mujoco.mj_name2id(m, mujoco.mjtObj.mjOBJ_GEOM, f"{model}/{side}_middle_1")
     if first < 0:
-        raise ValueError(f"{m.body(body).name!r} has no fingers")
+        return None
     return Hand(side, LENGTH * float(m.geom_size[first, 0]) / FINGERS["middle"].radii[0])
 
 
-def around(m: mujoco.MjModel, d: mujoco.MjData, body: int, held: Iterable[int]) -> dict[str, tuple[float, ...]]:
-    """Return the angles at which the fingers of a hand's body are closed around what is seen of some bodies."""
-    bodies = set(held)
-    geoms = [
-        g
-        for g in range(m.ngeom)
-        if int(m.geom_bodyid[g]) in bodies and m.geom_group[g] == VISUAL_GROUP and m.geom_contype[g]
-    ]
-    return finger_angles(hand_of(m, body), held_distance(m, d, body, geoms))
-
-
-def pose_fingers(m: mujoco.MjModel, body: int, angles: Angles) -> None:
-    """Lay the fingers of a hand's body as some angles say in a model that is drawn: their geoms move in the hand's frame."""
-    hand, model = hand_of(m, body), m.body(body).name.rsplit("/", 1)[0]
+def pose_fingers(m: mujoco.MjModel, model: str, hand: Hand, angles: Angles) -> None:
+    """Lay the fingers of a hand of a placed model as angles say, in what is drawn: their geoms move in the hand's frame."""
     for finger, poses in segments(hand, angles).items():
         for name, pose in zip(hand.names(finger), poses, strict=True):
             geom = m.geom(f"{model}/{name}").id
@@ -121,39 +121,45 @@ def room(hand: Hand, finger: str, angles: Sequence[float] | np.ndarray, held: Di
     return held(points).reshape(len(ends) - 1, -1).min(axis=1) - hand.radii(finger)
 
 
-def _close(
-    hand: Hand, finger: str, held: Distance, begin: Sequence[float] = (0.0, 0.0, 0.0), first: int = 0
-) -> tuple[float, ...]:
+def _close(hand: Hand, finger: str, held: Distance, bent: Sequence[float] = ()) -> tuple[float, ...]:
     """Bend the joints one after the other, from the palm outward, until the segment of each meets what is held.
 
     Segments farther out do not count yet: they fold when it is their turn, as fingers do that close before a wall. Where the
     straight segment is inside something, it bends until it is clear of that first.
     """
-    angles = np.array(begin, float)
+    angles = list(bent)
+    for joint in range(len(bent), len(FINGERS[finger].lengths)):
+        angles.append(_bend(hand, finger, held, angles, joint))
+    return tuple(angles)
 
-    def gap(joint: int, angle: float) -> float:
-        angles[joint] = angle
-        return float(room(hand, finger, angles, held)[joint]) - CLEARANCE
 
-    for joint, (low, high) in enumerate(FINGERS[finger].limits[first:], first):
-        turns = np.arange(max(low, float(angles[joint])), high + 1e-9, _STEP)
-        if gap(joint, turns[0]) < 0:  # inside: rather back than through
-            back = np.arange(turns[0], low - 1e-9, -0.5 * _STEP)
-            turns = np.concatenate([back[:0:-1], turns])
-        gaps = np.array([gap(joint, turn) for turn in turns])
-        clear = np.flatnonzero(gaps >= 0)
-        if not len(clear):
-            angles[joint] = turns[int(np.argmax(gaps))]
-            continue
-        last = int(clear[0])
-        while last + 1 < len(turns) and gaps[last + 1] >= 0:
-            last += 1
-        free, blocked = float(turns[last]), float(turns[min(last + 1, len(turns) - 1)])
-        for _ in range(_BISECTIONS):
-            middle = 0.5 * (free + blocked)
-            free, blocked = (middle, blocked) if gap(joint, middle) >= 0 else (free, middle)
-        angles[joint] = free
-    return tuple(angles.tolist())
+def _bend(hand: Hand, finger: str, held: Distance, bent: Sequence[float], joint: int) -> float:
+    """Return how far [rad] a joint bends, those before it being bent already."""
+    low, high = FINGERS[finger].limits[joint]
+    radius = hand.radii(finger)[joint] + CLEARANCE
+
+    def gaps(turns: np.ndarray) -> np.ndarray:
+        start, end = hand.sweep(finger, bent, turns)
+        points = start + _SAMPLES[:, None] * (end - start)
+        return held(points.reshape(-1, 3)).reshape(len(_SAMPLES), -1).min(axis=0) - radius
+
+    turns = np.arange(max(low, 0.0), high + 1e-9, _STEP)
+    found = gaps(turns)
+    if found[0] < 0:  # inside: rather back than through
+        back = np.arange(0.0, low - 1e-9, -0.5 * _STEP)[:0:-1]
+        turns, found = np.concatenate([back, turns]), np.concatenate([gaps(back), found])
+    if not (found >= 0).any():
+        return float(turns[np.argmax(found)])
+    first = int(np.argmax(found >= 0))
+    met = np.flatnonzero(found[first:] < 0)
+    if not len(met):
+        return float(turns[-1])
+    free, blocked = turns[first + met[0] - 1], turns[first + met[0]]
+    for _ in range(_REFINEMENTS):
+        turns = np.linspace(free, blocked, _FINER)
+        clear = int(np.cumprod(gaps(turns[1:-1]) >= 0).sum())
+        free, blocked = turns[clear], turns[clear + 1]
+    return float(free)
 
 
 def _oppose(hand: Hand, held: Distance) -> tuple[float, ...]:
@@ -166,7 +172,7 @@ def _oppose(hand: Hand, held: Distance) -> tuple[float, ...]:
     for swing in np.linspace(low, high, _SWINGS):
         if room(hand, "thumb", (swing, 0.0, 0.0), held).min() < CLEARANCE:
             continue
-        angles = _close(hand, "thumb", held, (swing, 0.0, 0.0), first=1)
+        angles = _close(hand, "thumb", held, (float(swing),))
         gap = float(room(hand, "thumb", angles, held)[1:].sum())
         if gap < nearest - 1e-3:
             best, nearest = angles, gap

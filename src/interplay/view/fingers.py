@@ -1,0 +1,81 @@
+"""Fingers as they are drawn: closed around what a hand holds, relaxed otherwise, and on the way from one to the other.
+
+The program has no finger joints. A view draws from a model of its own, in which the geoms of fingers move in their hand's frame.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import mujoco
+import numpy as np
+
+from interplay.models.fingers import RELAXED, Angles, blend, finger_angles, hand_of, held_distance, pose_fingers
+
+
+class Hold(NamedTuple):
+    """A hand on something: names of the two bodies, and where the second lies in the hand's frame, which does not change."""
+
+    hand: str
+    held: str
+    position: tuple[float, ...]
+    """[m]"""
+    quat: tuple[float, ...]
+    """(wxyz)"""
+
+
+class Grip(NamedTuple):
+    """A hold at a moment, and how far the fingers are closed around it: 0 (relaxed) to 1."""
+
+    hold: Hold
+    closure: float
+
+
+class Fingers:
+    """The fingers of all hands of a model that is drawn; hands of bodies from files have none that could bend."""
+
+    def __init__(self, model: mujoco.MjModel):
+        """Relax all hands of a model, which is changed."""
+        self._model, self._rest = model, mujoco.MjData(model)
+        mujoco.mj_kinematics(model, self._rest)
+        self._closed: dict[Hold, Angles] = {}
+        """Angles around what was ever held: they are as constant as a hold, and too dear to be found for every frame."""
+        hands = {model.body(body).name: hand_of(model, body) for body in range(model.nbody)}
+        self._hands = {name: hand for name, hand in hands.items() if hand is not None}
+        self._shown: dict[str, tuple[Grip, ...]] = {}
+        for name in self._hands:
+            self._pose(name, RELAXED)
+
+    def show(self, grips: Iterable[Grip]) -> None:
+        """Lay the fingers as the grips of a moment say; of several of one hand, each is laid over those before it."""
+        wanted: dict[str, tuple[Grip, ...]] = {}
+        for grip in grips:
+            if grip.hold.hand in self._hands:
+                wanted[grip.hold.hand] = (*wanted.get(grip.hold.hand, ()), grip)
+        if wanted == self._shown:
+            return
+        for hand in wanted.keys() | self._shown.keys():
+            if wanted.get(hand) != self._shown.get(hand):
+                angles: Angles = RELAXED
+                for hold, closure in wanted.get(hand, ()):
+                    angles = blend(angles, self._around(hold), closure)
+                self._pose(hand, angles)
+        self._shown = wanted
+
+    def _pose(self, hand: str, angles: Angles) -> None:
+        pose_fingers(self._model, hand.rpartition("/")[0], self._hands[hand], angles)
+
+    def _around(self, hold: Hold) -> Angles:
+        """Return the angles at which fingers are closed around what is held."""
+        if hold not in self._closed:
+            m, d, held = self._model, self._rest, self._model.body(hold.held).id
+            turn = np.empty(9)
+            mujoco.mju_quat2Mat(turn, np.array(hold.quat))
+            # Where the hand would be with everything at rest; with what is held come the parts it hangs on (a handle's door).
+            rotation = d.xmat[held].reshape(3, 3) @ turn.reshape(3, 3).T
+            position = d.xpos[held] - rotation @ np.array(hold.position)
+            near = {int(m.body_parentid[held]), *np.flatnonzero(m.body_parentid == held).tolist()} if held else set()
+            distance = held_distance(m, d, position, rotation, {held} | (near - {0}))
+            self._closed[hold] = finger_angles(self._hands[hold.hand], distance)
+        return self._closed[hold]
