@@ -2,9 +2,9 @@
 
 import mujoco
 import numpy as np
+from interplay.io.meshes import geom_mesh
 from scipy.spatial import ConvexHull, cKDTree
 
-from interplay.io.meshes import geom_mesh
 from interplay.models.base import COLLISION_GROUP, VISUAL_GROUP
 from interplay.models.distance import geom_distance, mesh_points
 

@@ -34,7 +34,7 @@ Angles = Mapping[str, Sequence[float]]
 Distance = Callable[[np.ndarray], np.ndarray]
 """Signed distances (n,) of points (n, 3) of the hand's frame from what is held."""
 
-_STEP, _REFINEMENTS, _FINER = 0.08, 3, 9
+_STEP, _REFINEMENTS, _FINER = 0.08, 2, 9
 """How far a joint turns at once [rad]; how often its last step is looked at more finely, at how many angles."""
 
 _REACH, _FAR = 0.25, 10.0
@@ -42,6 +42,9 @@ _REACH, _FAR = 0.25, 10.0
 
 _SWINGS = 12
 """How many swings of the thumb before the palm are tried."""
+
+_THUMB_GAPS, _OPPOSED = (0.3, 1.0, 1.0), 0.005
+"""What counts of how far the thumb's segments are off: rather its pads; and how much farther it may be for a turn around [m/rad]."""
 
 _SAMPLES = np.linspace(0.0, 1.0, 9)[1:, None]
 
@@ -121,31 +124,59 @@ def room(hand: Hand, finger: str, angles: Sequence[float] | np.ndarray, held: Di
     return held(points).reshape(len(ends) - 1, -1).min(axis=1) - hand.radii(finger)
 
 
-def _close(hand: Hand, finger: str, held: Distance, bent: Sequence[float] = ()) -> tuple[float, ...]:
+def _close(hand: Hand, finger: str, held: Distance) -> tuple[float, ...]:
     """Bend the joints one after the other, from the palm outward, until the segment of each meets what is held.
 
-    Segments farther out do not count yet: they fold when it is their turn, as fingers do that close before a wall. Where the
-    straight segment is inside something, it bends until it is clear of that first.
+    Segments farther out do not count yet: they fold when it is their turn, as fingers do that close before a wall.
     """
-    angles = list(bent)
-    for joint in range(len(bent), len(FINGERS[finger].lengths)):
-        angles.append(_bend(hand, finger, held, angles, joint))
+    angles: list[float] = []
+    for high in (limits[1] for limits in FINGERS[finger].limits):
+        met = _bend(hand, finger, held, angles)
+        angles.append(high if met is None else met)
     return tuple(angles)
 
 
-def _bend(hand: Hand, finger: str, held: Distance, bent: Sequence[float], joint: int) -> float:
-    """Return how far [rad] a joint bends, those before it being bent already."""
+def _oppose(hand: Hand, held: Distance) -> tuple[float, ...]:
+    """Swing the thumb before the palm and bend it back, of all swings the one that brings it closest around what is held.
+
+    A handle lies between thumb and palm, so that the thumb cannot swing onto it: it comes from the other side, and bends as a
+    whole until any of it meets the handle. Beside a palm on a face it swings onto that and stays straight.
+    """
+    low, high = FINGERS["thumb"].limits[0]
+    best, nearest = (_bend(hand, "thumb", held, (), whole=True) or low, 0.0, 0.0), np.inf
+    ways = [best]
+    for swing in np.linspace(low, high, _SWINGS).tolist():
+        middle = _bend(hand, "thumb", held, (swing,), whole=True) or 0.0
+        ways.append((swing, middle, _bend(hand, "thumb", held, (swing, middle)) or 0.0))
+    for angles in ways:
+        gaps = room(hand, "thumb", angles, held)
+        far = float(gaps @ _THUMB_GAPS) - _OPPOSED * sum(angles)
+        if gaps.min() >= 0 and far < nearest:
+            best, nearest = angles, far
+    return best
+
+
+def _bend(hand: Hand, finger: str, held: Distance, bent: Sequence[float], whole: bool = False) -> float | None:
+    """Return at which angle [rad] the next joint's segment meets what is held, those before it being bent; None: at none.
+
+    With ``whole``, any segment that it moves may meet it. Where it is inside something, it bends until it is clear of that first.
+    """
+    joint = len(bent)
     low, high = FINGERS[finger].limits[joint]
-    radius = hand.radii(finger)[joint] + CLEARANCE
+    moved = slice(joint, None if whole else joint + 1)
+    lengths, radii = np.array(FINGERS[finger].lengths[moved]), hand.radii(finger)[moved] + CLEARANCE
+    # The samples of all segments that move, in units of the first one's length, which lies in line with the others.
+    samples = (np.cumsum(lengths) - lengths + _SAMPLES * lengths).T.reshape(-1, 1, 1) / lengths[0]
+    radius = np.repeat(radii, len(_SAMPLES))[:, None]
 
     def gaps(turns: np.ndarray) -> np.ndarray:
         start, end = hand.sweep(finger, bent, turns)
-        points = start + _SAMPLES[:, None] * (end - start)
-        return held(points.reshape(-1, 3)).reshape(len(_SAMPLES), -1).min(axis=0) - radius
+        points = start + samples * (end - start)
+        return (held(points.reshape(-1, 3)).reshape(len(samples), -1) - radius).min(axis=0)
 
-    turns = np.arange(max(low, 0.0), high + 1e-9, _STEP)
+    turns = np.arange(0.0, high + 1e-9, _STEP)
     found = gaps(turns)
-    if found[0] < 0:  # inside: rather back than through
+    if found[0] < 0:  # rather back than through
         back = np.arange(0.0, low - 1e-9, -0.5 * _STEP)[:0:-1]
         turns, found = np.concatenate([back, turns]), np.concatenate([gaps(back), found])
     if not (found >= 0).any():
@@ -153,27 +184,10 @@ def _bend(hand: Hand, finger: str, held: Distance, bent: Sequence[float], joint:
     first = int(np.argmax(found >= 0))
     met = np.flatnonzero(found[first:] < 0)
     if not len(met):
-        return float(turns[-1])
+        return None if first == 0 else float(turns[first])
     free, blocked = turns[first + met[0] - 1], turns[first + met[0]]
     for _ in range(_REFINEMENTS):
         turns = np.linspace(free, blocked, _FINER)
         clear = int(np.cumprod(gaps(turns[1:-1]) >= 0).sum())
         free, blocked = turns[clear], turns[clear + 1]
     return float(free)
-
-
-def _oppose(hand: Hand, held: Distance) -> tuple[float, ...]:
-    """Swing the thumb before the palm and bend it back, of all swings the one that brings it closest to what is held.
-
-    A handle lies between thumb and palm, so that the thumb cannot swing onto it: it comes from the other side.
-    """
-    low, high = FINGERS["thumb"].limits[0]
-    best, nearest = (low, 0.0, 0.0), np.inf
-    for swing in np.linspace(low, high, _SWINGS):
-        if room(hand, "thumb", (swing, 0.0, 0.0), held).min() < CLEARANCE:
-            continue
-        angles = _close(hand, "thumb", held, (float(swing),))
-        gap = float(room(hand, "thumb", angles, held)[1:].sum())
-        if gap < nearest - 1e-3:
-            best, nearest = angles, gap
-    return best
