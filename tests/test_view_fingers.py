@@ -20,7 +20,7 @@ from interplay.stage.messages import Pace
 from interplay.stage.moment import Status
 from interplay.view.fingers import Fingers
 
-RUNS = {"funambulist": 0.3, "sword": 0.3, "king": 2.6, "door": None, "valve": None, "lever": None, "box": None}
+RUNS = {"funambulist": 0.3, "sword": 0.3, "king": 3.5, "door": None, "valve": None, "lever": None, "box": None}
 """Scenarios in which hands hold something, and for how long they are run [s]; None: to their end."""
 
 
@@ -79,7 +79,7 @@ class Drawn:
 def test_pads_lie_on_what_is_held_and_nothing_pokes_through(name, recorded):
     recording, grips = recorded(name)
     view, time, seen = Drawn(recording.model), recording["time"], 0
-    for t in range(0, len(time), 40):
+    for t in range(0, len(time), 1 + len(time) // 60):
         now = grips.at(float(time[t]))
         view.at(recording["qpos"][t], now)
         for hold, closure in now:
@@ -93,14 +93,15 @@ def test_pads_lie_on_what_is_held_and_nothing_pokes_through(name, recorded):
     assert seen
 
 
-@pytest.mark.parametrize("name", ["door", "lever", "box"])
+@pytest.mark.parametrize("name", ["door", "lever", "valve"])
 def test_fingers_are_closed_when_a_grip_is_made_and_relaxed_when_it_is_gone(name, recorded):
     recording, grips = recorded(name)
     view, time, dt = Drawn(recording.model), recording["time"], recording.header["dt"]
     members = [{c["first"] for c in s} | {c["second"] for c in s} for s in recording.contact_sets]
-    surface = next(s for s in sorted(set.union(*members)) if s.endswith(("right_grip", "right_palm")) and "alice" in s)
+    surface = next(s for s in sorted(set.union(*members)) if s.endswith("right_grip") and "alice" in s)
     held = np.array([surface in members[k] for k in recording["contact_set"]])
-    made, gone = int(np.argmax(held)), int(len(held) - np.argmax(held[::-1]))
+    made = int(np.argmax(held))
+    gone = made + int(np.argmin(held[made:]))
     assert 0 < made < gone < len(held)
     closures = {
         t: {grip.hold.hand: grip.closure for grip in grips.at(float(time[t]))}.get("alice/right_hand", 0.0)
@@ -110,7 +111,7 @@ def test_fingers_are_closed_when_a_grip_is_made_and_relaxed_when_it_is_gone(name
     assert closures[made - round(0.5 * SECONDS / dt)] == pytest.approx(0.5, abs=0.1)
     assert closures[made - round(1.1 * SECONDS / dt)] == 0.0
     assert max(abs(closures[t + 1] - closures[t]) for t in range(len(time) - 1)) < 2.5 * dt / SECONDS
-    for t in (0, made - round(1.1 * SECONDS / dt), min(gone + round(1.1 * SECONDS / dt), len(time) - 1)):
+    for t in (0, made - round(1.1 * SECONDS / dt), gone + round(1.1 * SECONDS / dt)):
         view.at(recording["qpos"][t], grips.at(float(time[t])))
         assert view.is_relaxed("alice/right_hand"), time[t]
 
