@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 import mujoco
 import numpy as np
 
+from interplay.maths.steps import smooth_step
 from interplay.models.base import VISUAL_GROUP
 from interplay.models.distance import geom_distance
 from interplay.models.hand import FINGERS, LENGTH, Hand, SegmentPose, segment_pose
@@ -27,6 +28,12 @@ RELAXED = {
     "thumb": (0.35, 0.1, 0.2),
 }
 """Angles [rad] of a hand at rest."""
+
+FLAT = {finger: (0.0, 0.0, 0.0) for finger in FINGERS}
+"""Angles [rad] of a hand that reaches for a face."""
+
+REACHING = {**RELAXED, "thumb": (0.0, -0.9, -0.2)}
+"""Angles [rad] of a hand that reaches for a handle: its thumb is out of the way."""
 
 Angles = Mapping[str, Sequence[float]]
 """Angles [rad] of every finger's joints."""
@@ -46,6 +53,9 @@ _SWINGS = 12
 _THUMB_GAPS, _OPPOSED = (0.3, 1.0, 1.0), 0.005
 """What counts of how far the thumb's segments are off: rather its pads; and how much farther it may be for a turn around [m/rad]."""
 
+_WAYS = 11
+"""At how many angles between relaxed and closed a finger is tried for room."""
+
 _SAMPLES = np.linspace(0.0, 1.0, 9)[1:, None]
 
 
@@ -63,12 +73,35 @@ def finger_angles(hand: Hand, held: Distance) -> dict[str, tuple[float, ...]]:
     return {finger: _oppose(hand, held) if finger == "thumb" else _close(hand, finger, held) for finger in FINGERS}
 
 
-def blend(start: Angles, end: Angles, closure: float) -> dict[str, tuple[float, ...]]:
-    """Return the angles on the way from one pose of the fingers (0) to another (1): a hand that closes or opens."""
+def open_around(hand: Hand, held: Distance, closed: Angles) -> dict[str, tuple[float, ...]]:
+    """Return the angles [rad] of a hand that is about to close around something, or has let go of it and is there still.
+
+    Fingers are as relaxed as there is room for: on a face they lie as they do when it is pressed. The thumb is where it cannot
+    meet a handle.
+    """
+    out = {"thumb": REACHING["thumb"] if any(closed["thumb"][1:]) else tuple(closed["thumb"])}
+    for finger in FINGERS.keys() - out.keys():
+        ways = [blend(RELAXED, closed, part)[finger] for part in np.linspace(1.0, 0.0, _WAYS)]
+        rooms = [room(hand, finger, angles, held).min() >= 0 for angles in ways]
+        out[finger] = ways[max(int(np.cumprod(rooms).sum()) - 1, 0)]
+    return out
+
+
+def blend(start: Angles, end: Angles, part: float) -> dict[str, tuple[float, ...]]:
+    """Return the angles on the way from one pose of the fingers (0) to another (1)."""
     return {
-        finger: tuple((1.0 - closure) * a + closure * b for a, b in zip(start[finger], end[finger], strict=True))
+        finger: tuple((1.0 - part) * a + part * b for a, b in zip(start[finger], end[finger], strict=True))
         for finger in FINGERS
     }
+
+
+def closing(start: Angles, closed: Angles, closure: float) -> dict[str, tuple[float, ...]]:
+    """Return the angles on the way to closed fingers (1). The thumb swings before a handle first, then bends over it."""
+    out = blend(start, closed, closure)
+    (a, *rest), (b, *bends) = start["thumb"], closed["thumb"]
+    swing, bend = smooth_step(2.0 * closure), smooth_step(2.0 * closure - 1.0)
+    out["thumb"] = (a + swing * (b - a), *(c + bend * (d - c) for c, d in zip(rest, bends, strict=True)))
+    return out
 
 
 def held_distance(

@@ -53,7 +53,7 @@ class MomentMaker:
         """Return the frame of a simulation as it is now, with the forces of its last step."""
         terms, time, behaviour, felt = sim.terms, sim.time, sim.behaviour, sim.state.memory.felt
         demands = sim.demands
-        self._grips.note(time, demands.contacts)
+        self._grips.note(time, demands.contacts, demands.coming or ())
         return Moment(
             time=time,
             phase=behaviour.label if behaviour else "",
