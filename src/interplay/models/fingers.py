@@ -32,7 +32,7 @@ RELAXED = {
 FLAT = {finger: (0.0, 0.0, 0.0) for finger in FINGERS}
 """Angles [rad] of a hand that reaches for a face."""
 
-REACHING = {**RELAXED, "thumb": (0.0, -0.9, -0.2)}
+REACHING = {**RELAXED, "thumb": (0.0, -0.8, -0.4)}
 """Angles [rad] of a hand that reaches for a handle: its thumb is out of the way."""
 
 Angles = Mapping[str, Sequence[float]]
