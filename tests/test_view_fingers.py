@@ -126,7 +126,7 @@ def test_fingers_are_closed_when_a_grip_is_made_and_relaxed_when_it_is_gone(name
     assert closures[made - round(0.5 * SECONDS / dt)] == pytest.approx(0.5, abs=0.1)
     assert closures[made - round(1.1 * SECONDS / dt)] == 0.0
     assert max(abs(closures[t + 1] - closures[t]) for t in range(len(time) - 1)) < 2.5 * dt / SECONDS
-    for t in (0, made - round(2.1 * SECONDS / dt), gone + round(2.1 * SECONDS / dt)):
+    for t in (0, made - round(4.1 * SECONDS / dt), gone + round(2.1 * SECONDS / dt)):
         view.at(recording["qpos"][t], grips.at(float(time[t])))
         assert view.is_relaxed("alice/right_hand"), time[t]
 

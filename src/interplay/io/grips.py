@@ -42,7 +42,10 @@ class Grips:
     """Takes note of the contacts in force as time goes on, and tells what hands hold at a moment."""
 
     def __init__(self, model: mujoco.MjModel, ahead: float = 0.0):
-        """Take the model, and how long before a contact is made its fingers begin to close [s]: a recording knows what comes."""
+        """Take the model, and how long before a contact is made its fingers begin to close [s]: a recording knows what comes.
+
+        Three times as long before that the hand begins to open, so that it is open when it comes near.
+        """
         self._model, self._ahead = model, ahead
         self._begin()
 
@@ -82,7 +85,7 @@ class Grips:
         for hold in [*awaited, *held]:
             span = before.get(hold)
             if span is None:
-                span = _Span(hold, begin - self._ahead, begin if hold.place else np.inf)
+                span = _Span(hold, begin - 3 * self._ahead, begin if hold.place else np.inf)
                 self._spans.append(span)
             self._held[hold] = span
 

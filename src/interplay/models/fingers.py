@@ -32,8 +32,10 @@ RELAXED = {
 FLAT = {finger: (0.0, 0.0, 0.0) for finger in FINGERS}
 """Angles [rad] of a hand that reaches for a face."""
 
-REACHING = {**RELAXED, "thumb": (0.0, -0.8, -0.4)}
-"""Angles [rad] of a hand that reaches for a handle: its thumb is out of the way."""
+REACHING = {finger: tuple(0.5 * angle for angle in angles) for finger, angles in RELAXED.items()} | {
+    "thumb": (0.0, -0.8, -0.4)
+}
+"""Angles [rad] of a hand that reaches for a handle: its fingers are half straight, its thumb is out of the way."""
 
 Angles = Mapping[str, Sequence[float]]
 """Angles [rad] of every finger's joints."""
@@ -54,7 +56,7 @@ _THUMB_GAPS, _OPPOSED = (0.3, 1.0, 1.0), 0.005
 """What counts of how far the thumb's segments are off: rather its pads; and how much farther it may be for a turn around [m/rad]."""
 
 _WAYS = 11
-"""At how many angles between relaxed and closed a finger is tried for room."""
+"""At how many angles between open and closed a finger is tried for room."""
 
 _SAMPLES = np.linspace(0.0, 1.0, 9)[1:, None]
 
@@ -76,14 +78,14 @@ def finger_angles(hand: Hand, held: Distance) -> dict[str, tuple[float, ...]]:
 def open_around(hand: Hand, held: Distance, closed: Angles) -> dict[str, tuple[float, ...]]:
     """Return the angles [rad] of a hand that is about to close around something, or has let go of it and is there still.
 
-    Fingers are as relaxed as there is room for: on a face they lie as they do when it is pressed. The thumb is where it cannot
+    Fingers are as open as there is room for: on a face they lie as they do when it is pressed. The thumb is where it cannot
     meet a handle.
     """
     out = {"thumb": REACHING["thumb"] if any(closed["thumb"][1:]) else tuple(closed["thumb"])}
     for finger in FINGERS.keys() - out.keys():
-        ways = [blend(RELAXED, closed, part)[finger] for part in np.linspace(1.0, 0.0, _WAYS)]
-        rooms = [room(hand, finger, angles, held).min() >= 0 for angles in ways]
-        out[finger] = ways[max(int(np.cumprod(rooms).sum()) - 1, 0)]
+        ways = [blend(REACHING, closed, part)[finger] for part in np.linspace(1.0, 0.0, _WAYS)]
+        rooms = [room(hand, finger, angles, held).min() for angles in ways]
+        out[finger] = ways[int(np.cumprod(np.array(rooms) >= min(rooms[0], 0.0)).sum()) - 1]
     return out
 
 
