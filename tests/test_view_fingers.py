@@ -18,7 +18,7 @@ from interplay.runs.run import run
 from interplay.stage.live import LiveAct
 from interplay.stage.messages import Pace
 from interplay.stage.moment import Status
-from interplay.view.fingers import Fingers, Grip
+from interplay.view.fingers import Fingers, Grip, Hold, Place
 
 RUNS = {"funambulist": 0.3, "sword": 0.3, "king": 3.5, "door": None, "valve": None, "lever": None, "box": None}
 """Scenarios in which hands hold something, and for how long they are run [s]; None: to their end."""
@@ -206,6 +206,19 @@ def test_what_breaks_is_let_go_of_and_what_is_held_from_the_beginning_is_closed(
     assert noted.closure(1.0) == 0.0  # back in time: all that counts is what is in force
     noted.sim.contacts.add("alice/left_grip", "bar/left_grip")
     assert noted.closure(0.5) == 1.0
+
+
+def test_a_palm_lies_flat_on_the_ground_wherever_that_is():
+    """The ground belongs to the world and has no bounds."""
+    view = Drawn(ip.Scene().add(ip.Humanoid(), "alice").model)
+    hand = hand_of(view.m, view.m.body("alice/left_hand").id)
+    turn, quat = np.array([[1.0, 0, 0], [0, 0, -1], [0, 1, 0]]), np.empty(4)  # the palm looks down
+    mujoco.mju_mat2Quat(quat, turn.T.reshape(-1))
+    place = Place(tuple(-turn.T @ [30.0, 20.0, -hand.palm[1]]), tuple(quat))
+    view.fingers.show([Grip(Hold("alice/left_hand", "world", False, place), 1.0, 1.0)])
+    stem = "alice/left_middle_"
+    tip = view.m.geom_pos[view.m.geom(f"{stem}3").id] - view.m.geom_pos[view.m.geom(f"{stem}1").id]
+    assert abs(tip[1]) < 0.1 * abs(tip[2])
 
 
 def test_hands_of_bodies_without_fingers_are_left_alone():

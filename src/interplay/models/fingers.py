@@ -13,7 +13,7 @@ import mujoco
 import numpy as np
 
 from interplay.maths.steps import smooth_step
-from interplay.models.base import VISUAL_GROUP
+from interplay.models.base import COLLISION_GROUP
 from interplay.models.distance import geom_distance
 from interplay.models.hand import FINGERS, LENGTH, Hand, SegmentPose, segment_pose
 
@@ -124,24 +124,24 @@ def _solid(m: mujoco.MjModel, body: int) -> np.ndarray:
     first = int(m.body_geomadr[body])
     geoms = np.arange(first, first + int(m.body_geomnum[body]))
     geoms = geoms[(m.geom_contype[geoms] | m.geom_conaffinity[geoms]) > 0]
-    seen = geoms[m.geom_group[geoms] == VISUAL_GROUP]
+    seen = geoms[m.geom_group[geoms] != COLLISION_GROUP]
     return seen if len(seen) else geoms
 
 
 def _near(m: mujoco.MjModel, d: mujoco.MjData, geom: int, position: np.ndarray) -> bool:
     """Return whether a geom may be within a hand's reach; a plane is boundless, and has no bounding sphere."""
-    radius = float(m.geom_rbound[geom]) or _FAR
+    radius = float(m.geom_rbound[geom]) or np.inf
     return bool(np.linalg.norm(d.geom_xpos[geom] - position) < radius + _REACH)
 
 
 def hand_of(m: mujoco.MjModel, body: int) -> Hand | None:
-    """Return the hand that a body is; None if it has no fingers, as bodies from files."""
+    """Return the hand that a body is; None if it lacks our fingers, as bodies from files do."""
     model, _, name = m.body(body).name.rpartition("/")
-    side = name.removesuffix("_hand")
-    first = mujoco.mj_name2id(m, mujoco.mjtObj.mjOBJ_GEOM, f"{model}/{side}_middle_1")
-    if first < 0:
+    hand = Hand(name.removesuffix("_hand"), LENGTH)
+    names = [f"{model}/{segment}" for finger in FINGERS for segment in hand.names(finger)]
+    if any(mujoco.mj_name2id(m, mujoco.mjtObj.mjOBJ_GEOM, segment) < 0 for segment in names):
         return None
-    return Hand(side, LENGTH * float(m.geom_size[first, 0]) / FINGERS["middle"].radii[0])
+    return Hand(hand.side, LENGTH * float(m.geom(names[0]).size[0]) / next(iter(FINGERS.values())).radii[0])
 
 
 def pose_fingers(m: mujoco.MjModel, model: str, hand: Hand, angles: Angles) -> None:
