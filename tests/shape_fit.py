@@ -7,6 +7,7 @@ from scipy.spatial import ConvexHull, cKDTree
 
 from interplay.models.base import COLLISION_GROUP, VISUAL_GROUP
 from interplay.models.distance import geom_distance, mesh_points
+from interplay.view.meshes import geom_mesh
 
 SPACING = 0.012
 """How far apart points of a surface are taken [m]."""

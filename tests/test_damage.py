@@ -207,7 +207,7 @@ def test_an_interrupted_run_says_where_it_stands_and_how_to_go_on(tmp_path):
     assert f"interplay run stand --out '{out}' --seconds 600 --resume" in said
     again = run("stand", out, seconds=report["end"] + 0.1, resume=True)
     assert again["steps"] == report["steps"] + 20
-    assert certify(Recording(out))["eom_residual"] < 1e-9
+    assert certify(Recording(out)).laws["eom_residual"] < 1e-9
 
 
 def test_what_fails_before_the_first_step_is_said(tmp_path, monkeypatch):

@@ -132,13 +132,13 @@ def test_conflicts_name_the_culprit():
 
 @pytest.mark.parametrize("weight", [1e4, 1e6])
 def test_a_lasting_conflict_stays_finite(weight):
-    """A hand pulled into a block by a weight that overrides balance: she falls, feet slip, and nothing is thrown."""
+    """A hand pulled around a block by a weight that overrides balance: she falls, feet slip, and nothing is thrown."""
     scene = ip.Scene().add(ip.Humanoid(1.7), "ann").add(ip.Platform((0.3, 0.6, 0.9)), "block", pos=(0.62, 0))
     sim = ip.Simulation(scene)
     for side in ("left", "right"):
         sim.contacts.add(f"ann/{side}_sole", ip.GROUND)
     sim.collisions.add("block", "ann/right_hand", influence=0.08, security=0.02)
-    pull = ip.Point("ann/right_palm", (2.0, 0.0, 0.5), weight=weight, max_speed=3.0)
+    pull = ip.Point("ann/right_palm", (0.62, -1.5, 0.5), weight=weight, max_speed=3.0)
     sim.objectives += [ip.Posture("ann"), ip.Com("ann"), pull]
     fallbacks = 0
     for _ in range(400):
@@ -146,6 +146,7 @@ def test_a_lasting_conflict_stays_finite(weight):
         fallbacks += solution.fallback
         assert bool(solution.conflicts) == solution.fallback
     assert fallbacks > 0
+    assert sim.fallen
     assert np.abs(sim.state.qvel).max() < 60.0
 
 

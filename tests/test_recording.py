@@ -235,7 +235,7 @@ def test_one_patch_on_two_supports_has_two_columns(tmp_path):
     sim.observers.append(recorder)
     sim.run(0.2)
     recorder.close()
-    certificate = certify(Recording(tmp_path))
+    certificate = certify(Recording(tmp_path)).laws
     assert certificate["eom_residual"] < 1e-9
     assert certificate["friction_violation"] < 1e-6
     export(tmp_path, tmp_path / "run.npz")

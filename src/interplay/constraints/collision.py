@@ -14,7 +14,6 @@ import mujoco
 import numpy as np
 
 from interplay.constraints.base import GivesWay
-from interplay.constraints.broad_phase import bounding_capsules, near_pairs
 from interplay.constraints.collision_kernels import (
     BRAKING,
     KEPT,
@@ -25,6 +24,7 @@ from interplay.constraints.collision_kernels import (
     write_pair_rows,
 )
 from interplay.constraints.collision_set import Pair
+from interplay.scene.broad_phase import bounding_capsules, near_pairs
 from interplay.scene.kinematics import Kinematics
 
 COLLISION = GivesWay("collision", 1, 1000.0, "m/s²")
@@ -96,11 +96,6 @@ class PairRows(NamedTuple):
         """Return the first n rows."""
         return PairRows(*(part[:n] for part in self))
 
-    @property
-    def closest(self) -> float:
-        """Smallest distance [m] of a pair; infinite if none is near."""
-        return float(self.distance[self.witness].min(initial=np.inf))
-
 
 class Avoidance(Protocol):
     """What finds the rows of pairs of shapes at a state."""
@@ -118,10 +113,6 @@ class Avoidance(Protocol):
         self, terms: Kinematics, dt: float, active: ActivePairs, contacts: tuple
     ) -> tuple[PairRows, ActivePairs]:
         """Return the rows of this state and the pairs that stay active."""
-        ...
-
-    def closest(self, terms: Kinematics, dt: float, rows: PairRows, contacts: tuple) -> float:
-        """Return the smallest distance [m] of a pair at this state; infinite if none is near."""
         ...
 
     def jacobian(self, terms: Kinematics, rows: PairRows, starts: np.ndarray, out: np.ndarray) -> None:
@@ -178,10 +169,6 @@ class CollisionRows:
         if not len(near):
             return PairRows.none(), ActivePairs.none()
         return self._measure(terms, dt, active, near, self._margin[: len(near)])
-
-    def closest(self, terms: Kinematics, dt: float, rows: PairRows, contacts: tuple) -> float:
-        """Return the smallest distance [m] among the rows of this state."""
-        return rows.closest
 
     def near(self, terms: Kinematics, dt: float) -> np.ndarray:
         """Return the pairs that the broad phase leaves: near each other, or soon at their speed."""

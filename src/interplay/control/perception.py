@@ -119,7 +119,6 @@ class SeenPairs:
             split.append([p._replace(**{"tree2" if p.tree1 in view.trees else "tree1": -1}) for p in mine])
         self._terms = [None, *(view.terms for view in views)]
         self._parts = [CollisionRows(terms, part) for part in split]
-        self._true = CollisionRows(terms, pairs)
         self._first = np.cumsum([0, *(len(part) for part in split)])
         self._ngeom = terms.model.ngeom
         self.pairs = [p for part in split for p in part]
@@ -144,10 +143,6 @@ class SeenPairs:
             PairRows(*(np.concatenate(column) for column in zip(*rows, strict=True))),
             ActivePairs(*(np.concatenate(column) for column in zip(*kept, strict=True))),
         )
-
-    def closest(self, terms: Kinematics, dt: float, rows: PairRows, contacts: tuple) -> float:
-        """Return the smallest distance [m] in the present, whatever is seen of it."""
-        return self._true.update(terms, dt, ActivePairs.none(), contacts)[0].closest
 
     def jacobian(self, terms: Kinematics, rows: PairRows, starts: np.ndarray, out: np.ndarray) -> None:
         """Write the Jacobians of all rows, each in its view; arguments as of ``CollisionRows.jacobian``."""

@@ -77,9 +77,6 @@ class Plan:
     """What dampers and perception keep for the next step."""
     proof: Proof
     timing: Timing
-    closest: float
-    """Smallest distance [m] of the pairs that avoid each other, at the state it was made in; infinite if none is near."""
-
     sunk: float
     """How deep [m] a body that no contact puts on the ground is below it, if it goes on as it moves; 0: none is."""
 

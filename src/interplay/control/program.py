@@ -34,8 +34,6 @@ class Program(NamedTuple):
     assembly: Assembly
     memory: Memory
     """What is kept for the next step."""
-    closest: float
-    """Smallest distance of a pair [m]."""
     assemble_seconds: float
 
 
@@ -94,9 +92,8 @@ class Programs:
             unasked = np.flatnonzero(np.isin(assembly.structure.torque_dofs, demands.limp))
             qp.h_l[unasked], qp.h_u[unasked] = -_UNLIMITED, _UNLIMITED
         self._refuse_nan(qp, assembly, state)
-        closest = self._pairs.closest(terms, self.dt, rows, demands.contacts)
         memory = Memory(limits, active, self._perception.remember(state))
-        return Program(qp, assembly, memory, closest, clock.perf_counter() - begin)
+        return Program(qp, assembly, memory, clock.perf_counter() - begin)
 
     def near(self, state: State, demands: Demands) -> tuple[PairRows, ActivePairs]:
         """Return the rows of the pairs that matter at a state, and the pairs that stay active."""
@@ -155,7 +152,6 @@ class Programs:
             program.memory,
             Proof(found.status, found.iterations, found.primal_residual, found.dual_residual, found.gap),
             Timing(self.model_seconds, program.assemble_seconds, solve_seconds),
-            program.closest,
             self._ground.depth(terms, assembly.contacts, self.dt),
         )
 

@@ -29,7 +29,6 @@ def write_recording(
     *,
     touching: Sequence[Touching] | None = None,
     applied: Any = None,
-    closest: Any = None,
     phases: Sequence[str] | None = None,
     name: str = "motion",
     world: str = "direct",
@@ -49,7 +48,6 @@ def write_recording(
         touching: contacts of each step and their wrenches, as ``sim.outcome.touching`` has them; with none at all, give
             ``[Touching()] * T``: that nothing touches is known then.
         applied: generalized forces of pushes (T, nv); None: there are none.
-        closest: smallest distance [m] of bodies that avoid each other (T).
         phases: what goes on at each step, in a word.
         name: what the motion is called.
         world: whose laws it is certified by.
@@ -76,7 +74,6 @@ def write_recording(
         _rows("tau", tau, (T, m.nv)) if tau is not None else None,
         touching=touching,
         applied=_rows("applied", applied, (T, m.nv)) if applied is not None else None,
-        closest=_rows("closest", closest, (T,)) if closest is not None else None,
         phases=phases,
     )
     header = {"scenario": name, "parameters": {}, "dt": dt, "world": world, "derived": derived, "arrays": True}

@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from interplay.io.laws import laws_of
 from interplay.io.ledger import Bookkeeper
 from interplay.io.recording import Recording
 from interplay.io.replay import Replay
+from interplay.scene.penetration import PairDepth
 
 
-def certify(recording: Recording) -> dict[str, float | None]:
-    """Return by how much each law of a recording's world is violated at worst, over every step.
+class Certificate(NamedTuple):
+    """By how much laws are violated at worst, over every step (None: not known), and all pairs of shapes that overlapped."""
 
-    None: the recording does not hold what the law is about.
-    """
+    laws: dict[str, float | None]
+    penetration: list[PairDepth]
+
+
+def certify(recording: Recording) -> Certificate:
+    """Judge a recording by the laws of its world; a law about what the recording does not hold is None."""
     laws = laws_of(recording.world)
     judged = [law for law in laws if law.needs <= recording.known]
     worst = dict.fromkeys((law.name for law in judged), 0.0)
-    for ledger in Bookkeeper(Replay(recording)).ledgers():
+    keeper = Bookkeeper(Replay(recording))
+    for ledger in keeper.ledgers():
         for law in judged:
             worst[law.name] = max(worst[law.name], law.worst(ledger))
-    return {law.name: worst.get(law.name) for law in laws}
+    return Certificate({law.name: worst.get(law.name) for law in laws}, keeper.tally.rows())

@@ -35,8 +35,8 @@ def _drift(book: Ledger) -> float:
 
 
 def _penetration(book: Ledger) -> float:
-    """Bodies that avoid each other do not overlap."""
-    return 1e3 * max(0.0, -float(book.closest.min(initial=0.0)))
+    """No two shapes overlap, the ground included, but where a contact is declared or a hand is taking or letting go."""
+    return 1e3 * float(book.depth.max(initial=0.0))
 
 
 def _momentum(book: Ledger) -> float:
@@ -92,7 +92,7 @@ def _law(name: str, unit: str, needs: str, worst: Callable[[Ledger], float]) -> 
 
 MECHANICS = (
     _law("contact_drift_mm", "mm", "wrench", _drift),
-    _law("penetration_mm", "mm", "closest", _penetration),
+    _law("penetration_mm", "mm", "", _penetration),
     _law("momentum_residual", "", "qvel qacc wrench", _momentum),
     _law("eom_residual", "", "qvel qacc tau wrench", _motion),
     _law("third_law_residual", "", "wrench", _third_law),

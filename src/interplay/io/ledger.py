@@ -13,7 +13,9 @@ import numba
 import numpy as np
 
 from interplay.constraints.limits import JointLimits
+from interplay.io.meetings import Meetings
 from interplay.io.replay import Replay, Step
+from interplay.scene.penetration import Solids, Tally
 
 
 @dataclass(frozen=True)
@@ -22,8 +24,8 @@ class Ledger:
 
     limits: JointLimits
     qpos: np.ndarray
-    closest: np.ndarray
-    """Smallest distance [m] of pairs that avoid each other (T,)."""
+    depth: np.ndarray
+    """How deep [m] two shapes that should be apart are inside each other, at worst (T,)."""
     tau: np.ndarray
     applied: np.ndarray
     """Generalized forces of pushes, and of what stopped bodies where no contact was declared (T, nv) …"""
@@ -66,6 +68,9 @@ class Bookkeeper:
         self._first = np.ascontiguousarray(replay.sites[:, 0])
         self._dof_body = m.dof_bodyid.astype(np.int64)
         self._load = np.zeros((m.nbody, 6))
+        self._solids, self._meetings = Solids(m), Meetings(replay)
+        self.tally = Tally()
+        """All pairs of shapes that overlapped in the steps so far."""
         self._cones = {}
         """Facets (n, 16, 6) of the contacts of each set, by its identity; zero where there are fewer."""
 
@@ -82,7 +87,7 @@ class Bookkeeper:
         inertial, bias, passive, given, reaction = (np.zeros((T, m.nv)) for _ in range(5))
         drift, outside = np.zeros((T, contacts)), np.zeros((T, contacts))
         rate, outer, push = (np.zeros((T, trees, 6)) for _ in range(3))
-        weight = np.zeros((T, trees, 3))
+        weight, depth = np.zeros((T, trees, 3)), np.zeros(T)
         for t in range(T):
             step = replay.step(chunk, t, index + t)
             terms, columns = step.terms, step.touch.columns
@@ -95,13 +100,13 @@ class Bookkeeper:
             weight[t] = m.body_subtreemass[self._bases, None] * m.opt.gravity
             if step.applied.any():
                 push[t] = self._pushed(step)
-        tau, applied, closest = chunk["tau"], chunk["applied"], chunk["closest"]
+            depth[t] = self._depth(step, float(chunk["time"][t]))
         return Ledger(
             self._limits,
             chunk["qpos"],
-            closest,
-            tau,
-            applied,
+            depth,
+            chunk["tau"],
+            chunk["applied"],
             chunk["stopped"],
             inertial,
             bias,
@@ -115,6 +120,13 @@ class Bookkeeper:
             push,
             weight,
         )
+
+    def _depth(self, step: Step, time: float) -> float:
+        """Return how deep [m] the worst pair that should be apart is in a step, and take all that overlap down."""
+        data = step.terms.data
+        overlaps = self._solids.overlaps(data, self._meetings.places(step.index, data))
+        self.tally.add(overlaps, time)
+        return max((o.depth for o in overlaps if o.meeting == "apart"), default=0.0)
 
     def _outside(self, step: Step) -> np.ndarray:
         """Return by how much [N] each wrench of a step is outside its cone (n,); a grasp has none."""

@@ -75,7 +75,6 @@ class Recorder:
             planned if (planned != tau).any() else None,
             [o.touching for o in outcomes],
             np.array([s.applied for s in states]),
-            np.array([o.plan.closest for o in outcomes]),
             np.array(self._mass) if changing else None,
             np.array(self._inertia) if changing else None,
             1e3 * np.column_stack([self._seconds, parts]),

@@ -19,7 +19,7 @@ from interplay.io.writer import QUANTA, TIMES, restored_states
 from interplay.motion.targets import Target
 from interplay.view.camera import Camera
 
-_SMALL = (*TIMES, "time", "closest", "contact_set", "phase")
+_SMALL = (*TIMES, "time", "contact_set", "phase")
 """Arrays that are kept for the whole run as soon as a recording is opened."""
 
 
@@ -165,7 +165,6 @@ class Recording:
     def _fill(arrays: dict[str, np.ndarray], count: int) -> None:
         """Put in what a block lacks of the small arrays."""
         arrays.setdefault("contact_set", np.zeros(count, np.int32))
-        arrays.setdefault("closest", np.full(count, np.inf, np.float32))
         for name in TIMES:
             arrays.setdefault(name, np.full(count, np.nan, np.float32))
 

@@ -68,6 +68,10 @@ class Replay:
             self._laid_out([contact_from(m, entry) for entry in members]) for members in recording.contact_sets
         ]
 
+    def columns(self, contact_set: int) -> np.ndarray:
+        """Return the places of a set's contacts among all contacts of the run."""
+        return self._sets[contact_set].columns
+
     def steps(self) -> Iterator[Step]:
         """Yield the steps, one after another; the terms of each are gone with the next."""
         index = 0

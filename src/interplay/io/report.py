@@ -16,7 +16,7 @@ from interplay.io.recording import Recording
 
 def make_report(recording: Recording, finished: bool, failure: str | None) -> dict[str, Any]:
     """Return the report of a recording; everything but how it ended follows from the recording alone."""
-    header, conflicts = recording.header, _conflicts(recording)
+    header, conflicts, certificate = recording.header, _conflicts(recording), certify(recording)
     return {
         "scenario": header["scenario"],
         "parameters": header["parameters"],
@@ -35,7 +35,17 @@ def make_report(recording: Recording, finished: bool, failure: str | None) -> di
         "conflicts": conflicts,
         "timing": _timing(recording),
         "size": table_size(recording.sizes, header.get("table_phase"), header.get("table_pairs")),
-        "certificate": certify(recording),
+        "certificate": certificate.laws,
+        "penetration": [
+            {
+                "pair": p.pair,
+                "meeting": p.meeting,
+                "depth_mm": round(1e3 * p.depth, 4),
+                "time": round(p.time, 6),
+                "share": round(p.share, 6),
+            }
+            for p in certificate.penetration
+        ],
     }
 
 

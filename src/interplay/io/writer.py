@@ -51,8 +51,6 @@ class Steps:
     """Contacts in force, and their wrenches in contact axes."""
     applied: np.ndarray | None = None
     """Generalized forces of pushes; None: there are none."""
-    closest: np.ndarray | None = None
-    """Smallest distance of the pairs that avoid each other."""
     body_mass: np.ndarray | None = None
     body_inertia: np.ndarray | None = None
     """Masses and inertias of all bodies; None: those of the scene."""
@@ -106,8 +104,6 @@ class Writer:
             arrays["applied"] = steps.applied
         if steps.stopped is not None and steps.stopped.any():
             arrays["stopped"] = steps.stopped
-        if steps.closest is not None:
-            arrays["closest"] = steps.closest.astype(np.float32)
         if steps.body_mass is not None and steps.body_inertia is not None:
             arrays["body_mass"], arrays["body_inertia"] = steps.body_mass, steps.body_inertia
         if steps.times is not None:

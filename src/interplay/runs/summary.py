@@ -15,6 +15,11 @@ from interplay.io.recording import Gap
 MOST_RELAXED = 8
 """How many of the rows that gave way a summary names."""
 
+MOST_DEEP, SHALLOW = 5, 0.5
+"""How many pairs that overlap a summary names, and how deep [mm] they must be for that."""
+
+_MEETINGS = {"apart": "", "contact": ", at their contact", "taking": ", a hand taking or letting go"}
+
 FEW = 2
 """So many sub-phases in a row are still named one by one."""
 
@@ -53,6 +58,10 @@ def summary(report: dict[str, Any]) -> Table:
         unit = units.get(key, "")
         shown = key.removesuffix(f"_{unit}").replace("_", " ")
         out.add_row(shown, "not known" if value is None else f"{value:.3g} {unit}".strip())
+    if deep := [p for p in report["penetration"] if p["depth_mm"] >= SHALLOW]:
+        named = [f"{p['pair']}: {p['depth_mm']:.1f} mm at {p['time']:.2f} s{_MEETINGS[p['meeting']]}" for p in deep]
+        more = [f"… and {len(deep) - MOST_DEEP} more, see report.json"] if len(deep) > MOST_DEEP else []
+        out.add_row("deepest pairs", escape("\n".join(named[:MOST_DEEP] + more)))
     return out
 
 

@@ -36,6 +36,12 @@ class Ground:
         other = np.isin(kind, (int(shapes.mjGEOM_MESH), int(shapes.mjGEOM_HFIELD), int(shapes.mjGEOM_SDF)))
         centre[other], size[other] = m.geom_aabb[self._geoms[other], :3], m.geom_aabb[self._geoms[other], 3:]
         self._centre, self._size = centre, size
+        mesh = np.where(kind == int(shapes.mjGEOM_MESH), m.geom_dataid[self._geoms], -1)
+        first = np.where(mesh >= 0, m.mesh_vertadr[mesh], 0) if m.nmesh else np.zeros(len(mesh), np.int64)
+        count = np.where(mesh >= 0, m.mesh_vertnum[mesh], 0) if m.nmesh else np.zeros(len(mesh), np.int64)
+        self._vertices = np.column_stack([first, first + count]).astype(np.int64)
+        """Which of all corners are those of a mesh; none of other shapes."""
+        self._corners = np.ascontiguousarray(m.mesh_vert, float).reshape(-1, 3)
         self._stands = np.zeros(m.nbody, bool)
         self._contacts: object = None
 
@@ -51,6 +57,8 @@ class Ground:
             self._kind,
             self._centre,
             self._size,
+            self._vertices,
+            self._corners,
             self._stands,
             terms.geom_xpos,
             terms.geom_xmat,
@@ -62,7 +70,7 @@ class Ground:
 
 
 @numba.njit(cache=True)
-def _depth(geoms, body, kind, centre, size, stands, xpos, xmat, cvel, com, root, dt):
+def _depth(geoms, body, kind, centre, size, vertices, corners, stands, xpos, xmat, cvel, com, root, dt):
     deepest = 0.0
     for k in range(geoms.shape[0]):
         if stands[body[k]]:
@@ -80,5 +88,10 @@ def _depth(geoms, body, kind, centre, size, stands, xpos, xmat, cvel, com, root,
         else:
             edge = 1.0 if size[k, 2] > 0.0 else np.sqrt(max(1.0 - c * c, 0.0))
             z -= abs(c) * size[k, 1] + edge * size[k, 0]
+        if -z > deepest and vertices[k, 1] > vertices[k, 0]:  # the box around a mesh is: its lowest corner need not be
+            lowest = np.inf
+            for v in range(vertices[k, 0], vertices[k, 1]):
+                lowest = min(lowest, a * corners[v, 0] + b * corners[v, 1] + c * corners[v, 2])
+            z = xpos[g, 2] + min(rate, 0.0) * dt + lowest
         deepest = max(deepest, -z)
     return deepest

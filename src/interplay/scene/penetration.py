@@ -1,18 +1,20 @@
 """How deep things are inside each other: all pairs of collision shapes of a scene, the ground included.
 
 Left out are pairs that cannot be apart: of one body, of two that a joint or a weld joins, of the fixed environment. What a
-declared contact presses together is listed with its own depth, where the contact is; elsewhere the same two bodies count.
+declared contact presses together is listed with its own depth, where the contact is, and so is what a hand is just taking or
+letting go of; elsewhere the same two bodies count.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import mujoco
 import numpy as np
 
 from interplay.models.base import COLLISION_GROUP
+from interplay.scene.broad_phase import bounding_capsules, near_pairs
 
 AROUND = 0.03
 """How far beyond its own size a contact's place reaches [m]."""
@@ -21,23 +23,28 @@ _TOUCHING = 1e-6
 """Depth [m] below which two shapes do no more than touch."""
 
 
-class Touch(NamedTuple):
-    """A place at which two bodies are meant to touch: the bodies, its middle in the world and how far it reaches [m]."""
+Meeting = Literal["apart", "contact", "taking"]
+"""How two bodies meet at a place: they should be apart, a contact is declared there, or a hand is taking or letting go."""
+
+
+class Place(NamedTuple):
+    """A place at which two bodies are meant to touch: the bodies, its middle in the world, how far it reaches [m], and why."""
 
     first: int
     second: int
     point: np.ndarray
     reach: float
+    meeting: Meeting = "contact"
 
 
 class Overlap(NamedTuple):
-    """Two shapes inside each other: their names, how deep [m], where in the world, and whether a contact is declared there."""
+    """Two shapes inside each other: their names, how deep [m], where in the world, and how they are meant to meet there."""
 
     first: str
     second: str
     depth: float
     point: np.ndarray
-    declared: bool
+    meeting: Meeting
 
     @property
     def pair(self) -> str:
@@ -62,47 +69,71 @@ class Solids:
                     pairs.append((a, b))
         self.pairs = np.array(pairs, int).reshape(-1, 2)
         """Shapes (n, 2) of the pairs."""
-        self._plane = m.geom_type == int(mujoco.mjtGeom.mjGEOM_PLANE)
-        self._radius = m.geom_rbound.copy()
-        self._fromto = np.zeros(6)
+        self._capsules, self._used = bounding_capsules(m), np.unique(self.pairs)
+        self._body = m.geom_bodyid.astype(np.int64)
+        self._root = m.body_rootid.astype(np.int64)
+        self._still, self._origin = np.zeros((m.nbody, 6)), np.zeros((m.nbody, 3))
+        n = len(pairs)
+        self._reach, self._margin, self._near = np.zeros(n), np.zeros(n), np.zeros(n, np.int64)
+        self._skip, self._fromto = np.zeros(n, bool), np.zeros(6)
 
-    def overlaps(self, data: mujoco.MjData, touching: Iterable[Touch] = ()) -> list[Overlap]:
+    def overlaps(self, data: mujoco.MjData, places: Iterable[Place] = ()) -> list[Overlap]:
         """Return what overlaps in the configuration of ``data``, deepest first; its positions must be up to date."""
-        m, places = self.model, list(touching)
+        m, meant = self.model, list(places)
         out = []
-        for a, b in self._near(data).tolist():
+        for a, b in self._candidates(data).tolist():
             distance = mujoco.mj_geomDistance(m, data, a, b, 1e-3, self._fromto)
             if distance < -_TOUCHING:
                 point = 0.5 * (self._fromto[:3] + self._fromto[3:])
-                bodies = {int(m.geom_bodyid[a]), int(m.geom_bodyid[b])}
-                declared = any(
-                    bodies == {t.first, t.second} and float(np.linalg.norm(point - t.point)) <= t.reach for t in places
-                )
-                out.append(Overlap(m.geom(a).name, m.geom(b).name, -distance, point, declared))
+                meeting = _meeting(point, {int(m.geom_bodyid[a]), int(m.geom_bodyid[b])}, meant)
+                out.append(Overlap(m.geom(a).name, m.geom(b).name, -distance, point, meeting))
         return sorted(out, key=lambda overlap: -overlap.depth)
 
-    def _near(self, data: mujoco.MjData) -> np.ndarray:
-        """Return the pairs whose bounding spheres meet; of a plane, what reaches below it."""
-        a, b = self.pairs[:, 0], self.pairs[:, 1]
-        at, radius = data.geom_xpos, self._radius
-        apart = np.linalg.norm(at[a] - at[b], axis=1) - radius[a] - radius[b]
-        for plane, other in ((a, b), (b, a)):
-            flat = np.flatnonzero(self._plane[plane])
-            up = data.geom_xmat[plane[flat]][:, [2, 5, 8]]
-            apart[flat] = ((at[other[flat]] - at[plane[flat]]) * up).sum(axis=1) - radius[other[flat]]
-        return self.pairs[apart < 0]
+    def _candidates(self, data: mujoco.MjData) -> np.ndarray:
+        """Return the pairs (n, 2) whose capsules meet as they are now, at rest."""
+        count = near_pairs(
+            data.geom_xpos,
+            data.geom_xmat,
+            self._still,
+            self._origin,
+            self._root,
+            self._body,
+            *self._capsules,
+            self._used,
+            self.pairs,
+            self._reach,
+            self._skip,
+            1.0,
+            0.0,
+            self._margin,
+            self._near,
+        )
+        return self.pairs[self._near[:count]]
 
 
-def penetrations(model: mujoco.MjModel, data: mujoco.MjData, touching: Iterable[Touch] = ()) -> list[Overlap]:
+def _meeting(point: np.ndarray, bodies: set[int], places: Sequence[Place]) -> Meeting:
+    """Return how two bodies are meant to meet at a point."""
+    found: Meeting = "apart"
+    for place in places:
+        if bodies == {place.first, place.second} and float(np.linalg.norm(point - place.point)) <= place.reach:
+            if place.meeting == "contact":
+                return "contact"
+            found = place.meeting
+    return found
+
+
+def penetrations(model: mujoco.MjModel, data: mujoco.MjData, places: Iterable[Place] = ()) -> list[Overlap]:
     """Return all pairs of shapes that are inside each other, deepest first.
 
-    ``touching`` are the places of declared contacts (see :func:`places`): what overlaps there is marked ``declared``. To look
-    at many configurations of one model keep its :class:`Solids`.
+    ``places`` are those of contacts (see :func:`contact_places`): what overlaps there is marked so. To look at many
+    configurations of one model keep its :class:`Solids`.
     """
-    return Solids(model).overlaps(data, touching)
+    return Solids(model).overlaps(data, places)
 
 
-def places(model: mujoco.MjModel, data: mujoco.MjData, contacts: Iterable[Sequence[int]]) -> list[Touch]:
+def contact_places(
+    model: mujoco.MjModel, data: mujoco.MjData, contacts: Iterable[Sequence[int]], meeting: Meeting = "contact"
+) -> list[Place]:
     """Return the places of contacts between pairs of surfaces, given by their sites."""
     out = []
     for pair in contacts:
@@ -110,50 +141,45 @@ def places(model: mujoco.MjModel, data: mujoco.MjData, contacts: Iterable[Sequen
         small = min(pair, key=lambda site: float(np.linalg.norm(model.site_size[site])))
         first, second = (int(model.site_bodyid[site]) for site in pair)
         reach = float(np.linalg.norm(model.site_size[small, :2])) + AROUND
-        out.append(Touch(first, second, data.site_xpos[small].copy(), reach))
+        out.append(Place(first, second, data.site_xpos[small].copy(), reach, meeting))
     return out
 
 
-class Row(NamedTuple):
-    """A pair over time: its name, its greatest depth [m] and when [s], the part of the time that it was deeper than allowed."""
+class PairDepth(NamedTuple):
+    """A pair over time: its name, how it meets, its greatest depth [m] and when [s], the part of the time it was too deep."""
 
     pair: str
+    meeting: Meeting
     depth: float
     time: float
     share: float
-    declared: bool
 
 
-class Ledger:
+class Tally:
     """Keeps the worst of every pair over the steps of a run."""
 
-    def __init__(self, model: mujoco.MjModel, allowed: float = 0.002):
+    def __init__(self, allowed: float = 0.002):
         """Take the depth [m] from which on a pair's time counts."""
-        self.solids, self.allowed = Solids(model), allowed
-        self._rows: dict[tuple[str, bool], list[float]] = {}
+        self.allowed = allowed
+        self._rows: dict[tuple[str, Meeting], list[float]] = {}
         self._steps = 0
 
-    def add(self, data: mujoco.MjData, touching: Iterable[Touch] = (), time: float = 0.0) -> None:
+    def add(self, overlaps: Iterable[Overlap], time: float) -> None:
         """Take down one configuration."""
         self._steps += 1
-        for overlap in self.solids.overlaps(data, touching):
-            row = self._rows.setdefault((overlap.pair, overlap.declared), [0.0, time, 0.0])
+        for overlap in overlaps:
+            row = self._rows.setdefault((overlap.pair, overlap.meeting), [0.0, time, 0.0])
             if overlap.depth > row[0]:
                 row[:2] = overlap.depth, time
             row[2] += overlap.depth > self.allowed
 
-    def rows(self) -> list[Row]:
-        """Return every pair that ever overlapped, deepest first; those at declared contacts are marked."""
+    def rows(self) -> list[PairDepth]:
+        """Return every pair that ever overlapped, deepest first, those that should be apart before the others."""
         rows = [
-            Row(pair, depth, time, late / self._steps, declared)
-            for (pair, declared), (depth, time, late) in self._rows.items()
+            PairDepth(pair, meeting, depth, time, late / self._steps)
+            for (pair, meeting), (depth, time, late) in self._rows.items()
         ]
-        return sorted(rows, key=lambda row: -row.depth)
-
-    @property
-    def worst(self) -> float:
-        """The greatest depth [m] of a pair without a declared contact there."""
-        return max((row.depth for row in self.rows() if not row.declared), default=0.0)
+        return sorted(rows, key=lambda row: (row.meeting != "apart", -row.depth))
 
 
 def collision_shapes(m: mujoco.MjModel) -> list[int]:
