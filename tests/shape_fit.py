@@ -2,7 +2,6 @@
 
 import mujoco
 import numpy as np
-from interplay.io.meshes import geom_mesh
 from scipy.spatial import ConvexHull, cKDTree
 
 from interplay.models.base import COLLISION_GROUP, VISUAL_GROUP
