@@ -51,6 +51,7 @@ def still(sim, models, **changes):
         contact_force=np.zeros((0, 3)),
         contact_normal=np.zeros(0),
         grounded=np.zeros(0, bool),
+        grips=(),
         pairs=(),
         pair_points=np.zeros((0, 2, 3)),
         pair_distance=np.zeros((0, 2)),

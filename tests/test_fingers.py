@@ -1,22 +1,10 @@
 """Fingers close around handles and lie flat on faces: pads within 5 mm, nothing pokes through."""
 
-import mujoco
 import numpy as np
 import pytest
 
 import interplay as ip
-from interplay.models.distance import geom_distance
-from interplay.models.fingers import (
-    FLAT,
-    RELAXED,
-    around,
-    blend,
-    finger_angles,
-    finger_pose,
-    hand_of,
-    pose_fingers,
-    room,
-)
+from interplay.models.fingers import RELAXED, blend, finger_angles, hand_of, held_distance, pose_fingers, room
 from interplay.models.hand import FINGERS, LENGTH, Hand
 
 LONG = ("index", "middle", "ring", "little")
@@ -84,35 +72,45 @@ def test_segments_hang_together_and_the_right_hand_mirrors_the_left():
         joints = left.joints(finger, np.array(angles[finger]))
         assert np.linalg.norm(np.diff(joints, axis=0), axis=1) == pytest.approx(np.array(shape.lengths) * left.k)
         assert right.joints(finger, np.array(angles[finger])) == pytest.approx(joints * [1, -1, 1])
-    assert blend(FLAT, angles, 0.5)["ring"] == pytest.approx((0.15, 0.2, 0.1))
+    flat = dict.fromkeys(FINGERS, (0.0, 0.0, 0.0))
+    assert blend(flat, angles, 0.5)["ring"] == pytest.approx((0.15, 0.2, 0.1))
     assert blend(RELAXED, angles, 1.0)["thumb"] == pytest.approx((0.3, 0.4, 0.2))
 
 
+@pytest.mark.parametrize("finger", FINGERS)
+def test_a_sweep_is_where_the_joints_are(finger):
+    """The segment behind some bent joints, at many angles at once, for either hand."""
+    turns = np.linspace(-0.3, 1.5, 7)
+    for hand in (Hand("left", 0.18), Hand("right", 0.2)):
+        for bent in ((), (0.4,), (0.4, 0.3)):
+            for k, ends in enumerate(np.swapaxes(hand.sweep(finger, bent, turns), 0, 1)):
+                joints = hand.joints(finger, np.array([*bent, turns[k], 0.0, 0.0])[:3])
+                assert ends == pytest.approx(joints[len(bent) : len(bent) + 2], abs=1e-12)
+
+
 def test_a_hand_in_a_scene_closes_around_what_it_holds():
-    """On the handle of a door: drawn closed, clear of the door's leaf, and a hand that is flat again is as it was."""
+    """On the handle of a door: closed, clear of the door's leaf; and a hand that is flat again is as it was."""
     scene = ip.Scene().add(ip.Humanoid(1.65, 58), "alice", pos=(-0.6, -0.2)).add(ip.Door(), "door")
     scene.reach("alice/right_grip", "door/knob_grip")
-    m, terms = scene.model, scene.kinematics()
-    hand = scene.body("alice/right_hand")
-    handle = [scene.body(f"door/{part}") for part in ("handle", "leaf")]
-    flat = m.geom_pos.copy(), m.geom_quat.copy()
-    angles = around(m, terms.data, hand, handle)
-    pose_fingers(m, hand, angles)
-    d = mujoco.MjData(m)
-    d.qpos[:] = scene.qpos
-    mujoco.mj_kinematics(m, d)
-    solid = [scene.geom(f"door/{name}") for name in ("handle_bar", "spindle", "panel")]
-    bar_at = []
-    for finger in LONG:
-        for k in (1, 2, 3):
-            g = scene.geom(f"alice/right_{finger}_{k}")
-            ends = d.geom_xpos[g] + np.outer([-1, 0, 1], m.geom_size[g, 1] * d.geom_xmat[g].reshape(3, 3)[:, 2])
-            gap = np.min([geom_distance(m, d, other, ends) for other in solid]) - m.geom_size[g, 0]
-            assert gap > -0.001, (finger, k, gap)
-            bar_at.append(gap)
-    assert np.median(bar_at) < 0.005
-    pose_fingers(m, hand, FLAT)
-    np.testing.assert_allclose(m.geom_pos, flat[0], atol=1e-6)
-    assert finger_pose(hand_of(m, hand), lambda points: np.ones(len(points)))["index"][0].half > 0
-    with pytest.raises(ValueError, match="no fingers"):
-        hand_of(m, scene.body("alice/right_forearm"))
+    m, d, body = scene.model, scene.kinematics().data, scene.body("alice/right_hand")
+    door = [scene.body(f"door/{part}") for part in ("handle", "leaf")]
+    held = held_distance(m, d, d.xpos[body], d.xmat[body].reshape(3, 3), door)
+    hand = hand_of(m, body)
+    angles = finger_angles(hand, held)
+    for finger in FINGERS:
+        gaps = room(hand, finger, angles[finger], held)
+        assert gaps.min() > -0.001, (finger, gaps)
+        assert gaps[1:].max() < 0.005, (finger, gaps)
+    flat = m.geom_pos.copy()
+    pose_fingers(m, "alice", hand, angles)
+    assert np.abs(m.geom_pos - flat).max() > 0.01
+    pose_fingers(m, "alice", hand, dict.fromkeys(FINGERS, (0.0, 0.0, 0.0)))
+    np.testing.assert_allclose(m.geom_pos, flat, atol=1e-6)
+    assert hand_of(m, scene.body("alice/right_forearm")) is None
+    assert hand_of(m, 0) is None
+
+
+def test_a_hand_around_nothing_is_a_fist_with_its_thumb_out():
+    angles = finger_angles(Hand("left", LENGTH), lambda points: np.ones(len(points)))
+    assert all(sum(angles[finger]) > 3 for finger in LONG)
+    assert np.abs(angles["thumb"]).max() < 1.4

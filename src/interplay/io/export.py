@@ -11,6 +11,7 @@ import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
 from interplay.errors import cannot_write, number, pick, whole
+from interplay.io.grips import recorded_grips
 from interplay.io.playback import write_html
 from interplay.io.recording import Recording
 from interplay.io.replay import Replay
@@ -87,11 +88,11 @@ def write_strip(
     time = recording["time"]
     first, last = (int(np.searchsorted(time, t)) if t is not None else d for t, d in ((begin, 0), (end, len(time) - 1)))
     picks = np.linspace(min(first, len(time) - 1), min(last, len(time) - 1), frames).round().astype(int)
-    view = camera or recording.camera
+    view, grips = camera or recording.camera, recorded_grips(recording)
     tiles = []
     with painter(recording.model, width, height) as artist:
         for t in picks:
-            image = Image.fromarray(artist.frame(recording["qpos"][t], view))
+            image = Image.fromarray(artist.frame(recording["qpos"][t], view, grips.at(float(time[t]))))
             _caption(image, f"{time[t]:.2f} s   {recording.phases[t]}")
             tiles.append(image)
     columns = min(columns, frames)

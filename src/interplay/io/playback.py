@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
+from interplay.io.grips import recorded_grips
 from interplay.io.recording import Recording
 from interplay.view.camera import Camera, first_shot
 from interplay.view.cast import Cast, lay_ground
@@ -18,6 +19,7 @@ from interplay.view.gate import close_server, open_server
 def write_html(recording: Recording, out: Path, *, fps: float = 25.0) -> None:
     """Write a page that plays the recording at so many frames a second, seen as its scenario's camera sees it."""
     motion, time, dt = recording["qpos"], recording["time"], float(recording.header["dt"])
+    grips = recorded_grips(recording)
     stride = max(1, round(1.0 / (fps * dt)))
     # By time, not by steps: where some are missing, the last one before stands still.
     moments = np.arange(time[0], time[-1] + 0.5 * dt, stride * dt)
@@ -30,10 +32,10 @@ def write_html(recording: Recording, out: Path, *, fps: float = 25.0) -> None:
         shot = first_shot(_wide(recording.camera, cast, motion), cast.model, cast.data)
         first = server.initial_camera
         first.position, first.look_at, first.up, first.fov = shot.position, shot.look_at, (0, 0, 1.0), shot.fov
-        cast.place(motion[0])
+        cast.place(motion[0], grips.at(float(time[0])))
         serializer = server.get_scene_serializer()
         for t in picks:
-            cast.place(motion[t])
+            cast.place(motion[t], grips.at(float(time[t])))
             serializer.insert_sleep(stride * dt)
         page = serializer.as_html()
     finally:

@@ -7,6 +7,7 @@ fingers to the wrist, x toward the thumb, the palm looking toward −y. The righ
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import mujoco
@@ -37,7 +38,7 @@ class Finger(NamedTuple):
 
 
 _BEND = (-1.0, 0.0, 0.0)
-_REACH = ((-0.35, 1.65), (0.0, 1.95), (0.0, 1.4))
+_REACH = ((-0.35, 1.65), (-0.15, 1.95), (-0.25, 1.4))
 
 
 def _finger(x: float, z: float, lengths: tuple[float, float, float], thick: float) -> Finger:
@@ -86,6 +87,20 @@ class Hand:
             point = point + length * (turn @ along)
             out.append(point)
         return self.k * self.mirror * np.array(out)
+
+    def sweep(self, finger: str, bent: Sequence[float], turns: np.ndarray) -> np.ndarray:
+        """Return the ends (2, n, 3) of the segment behind those that are ``bent`` by some angles, at many angles of its own [rad]."""
+        shape = FINGERS[finger]
+        turn, point, along = np.eye(3), np.asarray(shape.base), np.asarray(shape.along)
+        along = along / np.linalg.norm(along)
+        for axis, length, angle in zip(shape.axes, shape.lengths, bent, strict=False):
+            turn = turn @ _turn(np.asarray(axis), float(angle))
+            point = point + length * (turn @ along)
+        axis = np.asarray(shape.axes[len(bent)]) / np.linalg.norm(shape.axes[len(bent)])
+        c, s = np.cos(turns)[:, None], np.sin(turns)[:, None]
+        way = c * along + s * np.cross(axis, along) + (1 - c) * (axis @ along) * axis
+        ends = point + shape.lengths[len(bent)] * way @ turn.T
+        return self.k * self.mirror * np.array([np.broadcast_to(point, ends.shape), ends])
 
     def radii(self, finger: str) -> np.ndarray:
         """Return the radii of a finger's segments [m]."""

@@ -215,7 +215,7 @@ class Director:
         if not len(self.audience):
             return
         with self._server.atomic():
-            self._cast.place(frame.qpos)
+            self._cast.place(frame.qpos, frame.grips)
             if self.overlays.switched["load"]:
                 self._cast.tint(frame.body_load)
             self.overlays.draw(frame)

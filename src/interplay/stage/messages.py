@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from interplay.view.camera import Camera
+from interplay.view.fingers import Grip
 
 # -- from the performer ------------------------------------------------------------------------------------------------
 
@@ -116,6 +117,8 @@ class Moment:
     """Normal forces (c,) [N]; the size of the force for a grasp."""
     grounded: np.ndarray
     """Whether the second surface belongs to the fixed world (c,) bool."""
+    grips: tuple[Grip, ...]
+    """What hands hold, and how far their fingers are closed around it."""
     pairs: tuple[tuple[str, str], ...]
     """Names of the shapes of the pairs inside their influence distance."""
     pair_points: np.ndarray

@@ -11,6 +11,7 @@ import numpy as np
 from interplay.constraints.collision import ActivePairs
 from interplay.constraints.collision_set import Pair
 from interplay.constraints.contact import Contact
+from interplay.io.grips import Grips
 from interplay.models.motors import torque_limits
 from interplay.objectives.base import Objective
 from interplay.scene.kinematics import Kinematics
@@ -44,12 +45,15 @@ class MomentMaker:
         """Names of the placed models that move."""
         self._roots = [roots[[name == o for o in owner]] for name in self.models]
         self._shapes = [m.geom(k).name for k in range(m.ngeom)]
+        self._grips = Grips(m)
         self._contacts: Sequence[Contact] | None = None
         self._laid_out: dict[str, Any] = {}
 
     def live(self, sim: Simulation, relaxed: Iterable[str], status: Status) -> Moment:
         """Return the frame of a simulation as it is now, with the forces of its last step."""
         terms, time, behaviour, felt = sim.terms, sim.time, sim.behaviour, sim.state.memory.felt
+        demands = sim.demands
+        self._grips.note(time, demands.contacts, demands.coming or ())
         return Moment(
             time=time,
             phase=behaviour.label if behaviour else "",
@@ -58,8 +62,9 @@ class MomentMaker:
             body_load=self.load(sim.outcome.tau if sim.outcome else None),
             com=self.com(terms),
             **self.contacts(terms, felt.contacts, felt.wrenches),
+            grips=self._grips.at(time),
             **self.pairs(terms, sim.state.memory.pairs, sim.collisions.pairs),
-            objectives=objective_views(sim.demands.objectives, terms, time),
+            objectives=objective_views(demands.objectives, terms, time),
             relaxed=tuple(relaxed),
             **control_values(sim),
             pull=pull_view(sim),

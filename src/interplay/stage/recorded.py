@@ -22,6 +22,7 @@ from interplay.catalogue import built_in
 from interplay.constraints.collision import ActivePairs
 from interplay.constraints.collision_set import Pair
 from interplay.errors import InputError, InterplayError
+from interplay.io.grips import recorded_grips
 from interplay.io.recording import Recording
 from interplay.io.replay import Replay
 from interplay.models.loader import BodyFile
@@ -91,7 +92,7 @@ class RecordedAct:
     def __init__(self, title: str, folder: str | Path):
         """Open a recording; what follows from its scenario comes a little later."""
         self.recording = run = Recording(folder)
-        self._replay, self._maker = Replay(run), MomentMaker(run.model)
+        self._replay, self._maker, self._grips = Replay(run), MomentMaker(run.model), recorded_grips(run)
         self._time, self.dt = run["time"], float(run.header["dt"])
         phases = [(name, len(list(steps))) for name, steps in groupby(run.phases)]
         self._changes = np.cumsum([count for _, count in phases]).tolist()
@@ -197,6 +198,7 @@ class RecordedAct:
             body_load=self._maker.load(step.tau),
             com=self._maker.com(terms),
             **self._maker.contacts(terms, step.touch.contacts, step.wrenches),
+            grips=self._grips.at(self.time),
             **self._maker.pairs(*self._near(sim)),
             objectives=objective_views(sim.demands.objectives, sim.terms, self.time) if sim else (),
             relaxed=tuple(relaxed),

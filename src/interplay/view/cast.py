@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import mujoco
@@ -11,6 +13,7 @@ from viser._messages import SceneNodeUpdateMessage
 
 from interplay.maths.rotations import products
 from interplay.models.base import VISUAL_GROUP
+from interplay.view.fingers import Fingers, Grip
 from interplay.view.meshes import geom_mesh, unit_mesh
 
 STRAINED = np.array([0.93, 0.16, 0.10])
@@ -136,8 +139,9 @@ class Cast:
     """The bodies of one scenario, drawn in a scene."""
 
     def __init__(self, scene: viser.SceneApi, model: mujoco.MjModel):
-        """Add the shapes of a model."""
-        self.model = m = model
+        """Add the shapes of a model; it is copied, as fingers move in what is drawn."""
+        self.model = m = copy.copy(model)
+        self._fingers = Fingers(m)
         self.data = mujoco.MjData(m)
         shapes: dict[tuple[str, bool], list[Instance]] = {}
         for geom in seen(m):
@@ -151,8 +155,9 @@ class Cast:
         self.place(np.asarray(m.qpos0))
         self.fixed.place(self.data)
 
-    def place(self, qpos: np.ndarray) -> None:
-        """Show a configuration."""
+    def place(self, qpos: np.ndarray, grips: Iterable[Grip] = ()) -> None:
+        """Show a configuration, and what hands hold in it."""
+        self._fingers.show(grips)
         self.data.qpos[:] = qpos
         mujoco.mj_kinematics(self.model, self.data)
         self.moving.place(self.data)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import copy
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 import mujoco
@@ -10,6 +11,7 @@ import numpy as np
 
 from interplay.errors import InterplayError
 from interplay.view.camera import Camera
+from interplay.view.fingers import Fingers, Grip
 
 _HINT = "install libegl1, libgl1-mesa-dri and libgles2 (or libosmesa6); everything else works without"
 
@@ -22,8 +24,9 @@ class Painter:
     """Renders configurations of one scene."""
 
     def __init__(self, model: mujoco.MjModel, width: int, height: int, shadows: bool = True):
-        """Open an off-screen renderer [pixels]."""
-        self._model, self._data = model, mujoco.MjData(model)
+        """Open an off-screen renderer [pixels] of a model; it is copied, as fingers move in what is drawn."""
+        self._model = model = copy.copy(model)
+        self._data, self._fingers = mujoco.MjData(model), Fingers(model)
         model.vis.global_.offwidth, model.vis.global_.offheight = max(width, 640), max(height, 480)
         model.vis.quality.offsamples = 4
         try:
@@ -36,8 +39,9 @@ class Painter:
         self._option.geomgroup[[0, 2]] = 1
         self._option.sitegroup[:] = 0
 
-    def frame(self, qpos: np.ndarray, camera: Camera) -> np.ndarray:
-        """Return an image (height, width, 3) of a configuration."""
+    def frame(self, qpos: np.ndarray, camera: Camera, grips: Iterable[Grip] = ()) -> np.ndarray:
+        """Return an image (height, width, 3) of a configuration, and of what hands hold in it."""
+        self._fingers.show(grips)
         self._data.qpos[:] = qpos
         mujoco.mj_kinematics(self._model, self._data)
         mujoco.mj_comPos(self._model, self._data)
