@@ -132,6 +132,7 @@ class CollisionRows:
         self._answering = np.where(trees >= 0, self._bodies, 0)
         """The bodies whose DOFs answer; one without a tree counts as fixed, whatever moves it."""
         self._zone = np.array([(p.influence, p.security) for p in pairs]).reshape(-1, 2)
+        self._lenient = np.array([p.lenient for p in pairs], bool)
         self._reach = RELEASE * self._zone[:, 0]
         self._geom_body = m.geom_bodyid.astype(np.int64)
         self._capsules, self._used = bounding_capsules(m), np.unique(self._geoms)
@@ -228,7 +229,7 @@ class CollisionRows:
         )
         rows, kept = rows.first(count), ActivePairs(*(part[:staying].copy() for part in kept))
         if count:
-            set_bounds(self._zone, rows, self._second_difference(terms, rows, dt), dt)
+            set_bounds(self._zone, self._lenient, rows, self._second_difference(terms, rows, dt), dt)
         return rows, kept
 
     def _distances(self, terms: Kinematics, pairs: np.ndarray, limit: np.ndarray, fromto: np.ndarray) -> np.ndarray:

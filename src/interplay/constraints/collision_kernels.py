@@ -166,7 +166,7 @@ def _apart(p, q):
 
 
 @numba.njit(cache=True)
-def set_bounds(zone, rows, curved, dt):
+def set_bounds(zone, lenient, rows, curved, dt):
     """Write (24); how far the distance's own acceleration may differ from that of points fixed in the bodies is bounded."""
     for n in range(rows.pair.shape[0]):
         influence, security = zone[rows.pair[n], 0], zone[rows.pair[n], 1]
@@ -176,6 +176,8 @@ def set_bounds(zone, rows, curved, dt):
         allowed = approach_limit(rows.distance[n], rows.xi[n], influence, security, BRAKING, dt)
         if -TOUCHING < rows.distance[n] < security:  # inside the margin: withdraw, but without a jerk
             allowed = max(allowed, -max(rows.rate[n], 0.0) - WITHDRAWAL * dt)
+        if lenient[rows.pair[n]] and rows.distance[n] < security:  # come no nearer, as soon as that can be
+            allowed = max(allowed, -rows.rate[n] - BRAKING * dt, 0.0)
         rows.bound[n] = (-allowed - rows.rate[n]) / dt - bias
 
 

@@ -36,6 +36,8 @@ class Pair(NamedTuple):
     influence: float
     security: float
     name: str
+    lenient: bool = False
+    """Whether shapes that are nearer than d_s already need not draw apart, only come no nearer: defaults ask for no more."""
 
 
 class CollisionSet:
@@ -123,7 +125,7 @@ class CollisionSet:
             moving = [g for g in self._shapes(thing) if m.body_treeid[m.geom_bodyid[g]] >= 0]
             for a, b in itertools.product(moving, self._shapes(body)):
                 key = (min(a, b), max(a, b))
-                pair = self._pair(*key, *HELD_ZONE)
+                pair = self._pair(*key, *HELD_ZONE, lenient=True)
                 if pair is not None and key not in self._by_shapes and key not in self._may_touch:
                     out[key] = pair
         return out
@@ -140,16 +142,16 @@ class CollisionSet:
         for shape in collision_shapes(m) if ground >= 0 else ():
             body = int(m.geom_bodyid[shape])
             if m.body_treeid[body] >= 0 and free[m.body_treeid[body]] and not feet[body]:
-                self._add(ground, shape, *GROUND_ZONE)
+                self._add(ground, shape, *GROUND_ZONE, lenient=True)
 
-    def _add(self, a: int, b: int, influence: float, security: float) -> None:
-        pair = self._pair(min(a, b), max(a, b), influence, security)
+    def _add(self, a: int, b: int, influence: float, security: float, lenient: bool = False) -> None:
+        pair = self._pair(min(a, b), max(a, b), influence, security, lenient)
         if pair is not None:
             self._by_shapes[pair.geom1, pair.geom2] = pair
             self._may_touch.discard((pair.geom1, pair.geom2))
             self._pairs = None
 
-    def _pair(self, a: int, b: int, influence: float, security: float) -> Pair | None:
+    def _pair(self, a: int, b: int, influence: float, security: float, lenient: bool) -> Pair | None:
         """Return the pair of two shapes; None where they cannot come nearer to each other."""
         m = self._scene.model
         body1, body2 = int(m.geom_bodyid[a]), int(m.geom_bodyid[b])
@@ -157,7 +159,7 @@ class CollisionSet:
         if body1 == body2 or (tree1 < 0 and tree2 < 0):
             return None
         name = f"{m.geom(a).name} – {m.geom(b).name}"
-        return Pair(a, b, body1, body2, tree1, tree2, influence, security, name)
+        return Pair(a, b, body1, body2, tree1, tree2, influence, security, name, lenient)
 
     def _shapes(self, name: str) -> list[int]:
         """Return the collision shapes that a name stands for."""
