@@ -19,6 +19,7 @@ from interplay.constraints.collision_kernels import (
     KEPT,
     RELEASE,
     find_active,
+    move_shapes,
     set_bounds,
     write_jacobians,
     write_pair_rows,
@@ -97,6 +98,9 @@ class PairRows(NamedTuple):
         return PairRows(*(part[:n] for part in self))
 
 
+_NO_ROWS, _NO_PAIRS = PairRows.none(), ActivePairs.none()
+
+
 class Avoidance(Protocol):
     """What finds the rows of pairs of shapes at a state."""
 
@@ -129,6 +133,7 @@ class CollisionRows:
         self.pairs = pairs
         ids = np.array([p[:6] for p in pairs], np.int64).reshape(-1, 6)
         self._geoms, self._bodies, trees = (np.ascontiguousarray(ids[:, k : k + 2]) for k in (0, 2, 4))
+        self._shapes = [(p.geom1, p.geom2) for p in pairs]
         self._answering = np.where(trees >= 0, self._bodies, 0)
         """The bodies whose DOFs answer; one without a tree counts as fixed, whatever moves it."""
         self._zone = np.array([(p.influence, p.security) for p in pairs]).reshape(-1, 2)
@@ -160,7 +165,7 @@ class CollisionRows:
     ) -> tuple[PairRows, ActivePairs]:
         """Return the rows of this state and the pairs that stay active; bodies joined by a contact do not avoid each other."""
         if not self.pairs:
-            return PairRows.none(), ActivePairs.none()
+            return _NO_ROWS, _NO_PAIRS
         if contacts is not self._touching:
             joined = np.array([sorted((c.first.body, c.second.body)) for c in contacts], np.int64).reshape(-1, 2)
             bodies = np.sort(self._bodies, axis=1)
@@ -168,7 +173,7 @@ class CollisionRows:
             self._touching = contacts
         near = self.near(terms, dt)
         if not len(near):
-            return PairRows.none(), ActivePairs.none()
+            return _NO_ROWS, _NO_PAIRS
         return self._measure(terms, dt, active, near, self._margin[: len(near)])
 
     def near(self, terms: Kinematics, dt: float) -> np.ndarray:
@@ -200,7 +205,7 @@ class CollisionRows:
         fromto = np.zeros((len(near), 6))
         distance = self._distances(terms, near, limit, fromto)
         if not (distance < limit).any():
-            return PairRows.none(), ActivePairs.none()
+            return _NO_ROWS, _NO_PAIRS
         known = find_active(active.geoms, self._key, self._order, terms.model.ngeom, near)
         hint = np.zeros((len(near), 3))
         for n in np.flatnonzero(np.abs(distance) <= 1e-6):  # touching: keep the last direction, or find one
@@ -227,16 +232,17 @@ class CollisionRows:
             rows,
             kept,
         )
+        if not count:
+            return _NO_ROWS, _NO_PAIRS
         rows, kept = rows.first(count), ActivePairs(*(part[:staying].copy() for part in kept))
-        if count:
-            set_bounds(self._zone, self._lenient, rows, self._second_difference(terms, rows, dt), dt)
+        set_bounds(self._zone, self._lenient, rows, self._second_difference(terms, rows, dt), dt)
         return rows, kept
 
     def _distances(self, terms: Kinematics, pairs: np.ndarray, limit: np.ndarray, fromto: np.ndarray) -> np.ndarray:
         """Return the distances of pairs in the configuration of ``terms``, and write their witness points."""
-        m, d, measure = terms.model, terms.data, mujoco.mj_geomDistance
-        geoms, limits = self._geoms[pairs].tolist(), limit.tolist()
-        return np.array([measure(m, d, a, b, far, out) for (a, b), far, out in zip(geoms, limits, fromto, strict=True)])
+        m, d, measure, shapes = terms.model, terms.data, mujoco.mj_geomDistance, self._shapes
+        each = zip(pairs.tolist(), limit.tolist(), fromto, strict=True)
+        return np.array([measure(m, d, *shapes[k], far, out) for k, far, out in each])
 
     def _way_apart(self, terms: Kinematics, p: Pair) -> np.ndarray:
         """Return the direction in which the first of two touching shapes parts from the second: of their axes, the best."""
@@ -255,12 +261,23 @@ class CollisionRows:
         """Return d̈ along q̈ = 0 by central differences of the distance: rolling, sliding and curvature are then right."""
         witness = np.flatnonzero(rows.witness)
         pairs, far, fromto = rows.pair[witness], np.full(len(witness), 10.0), np.zeros((len(witness), 6))
-        total = -2.0 * rows.distance
-        for sign in (1.0, -1.0):
-            q = terms.qpos.copy()
-            mujoco.mj_integratePos(terms.model, q, terms.qvel, sign * dt)
-            self._probe.place(q)
-            total[witness] += self._distances(self._probe, pairs, far, fromto)
+        total, probe = -2.0 * rows.distance, self._probe
+        for time in (dt, -dt):
+            move_shapes(
+                terms.geom_xpos,
+                terms.geom_xmat,
+                terms.cvel,
+                terms.bias_acc,
+                terms.subtree_com,
+                terms.root,
+                self._bodies,
+                self._geoms,
+                pairs,
+                time,
+                probe.geom_xpos,
+                probe.geom_xmat,
+            )
+            total[witness] += self._distances(probe, pairs, far, fromto)
         return total / dt**2
 
     def jacobian(self, terms: Kinematics, rows: PairRows, starts: np.ndarray, out: np.ndarray) -> None:

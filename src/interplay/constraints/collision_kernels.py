@@ -6,6 +6,7 @@ import numba
 import numpy as np
 
 from interplay.constraints.damper import approach_limit, braking_speed, damper_gain
+from interplay.maths.rotations import turn_axes
 from interplay.scene.kinematics import point_column, point_motion
 
 DAMPING, OFFSET = 0.3, 0.1
@@ -179,6 +180,22 @@ def set_bounds(zone, lenient, rows, curved, dt):
         if lenient[rows.pair[n]] and rows.distance[n] < security:  # come no nearer, as soon as that can be
             allowed = max(allowed, -rows.rate[n] - BRAKING * dt, 0.0)
         rows.bound[n] = (-allowed - rows.rate[n]) / dt - bias
+
+
+@numba.njit(cache=True)
+def move_shapes(xpos, xmat, cvel, bias_acc, com, root, bodies, geoms, pairs, time, out_pos, out_mat):
+    """Write where the shapes of some pairs are after some time along q̈ = 0, to second order: x + vt + ½at², exp(ωt + ½αt²) R."""
+    r, motion, turn = np.empty(3), np.empty((2, 6)), np.empty(3)
+    for k in pairs:
+        for side in range(2):
+            g, body = geoms[k, side], bodies[k, side]
+            for i in range(3):
+                r[i] = xpos[g, i] - com[root[body], i]
+            point_motion(cvel[body], bias_acc[body], r, motion)
+            for i in range(3):
+                out_pos[g, i] = xpos[g, i] + time * (motion[0, i] + 0.5 * time * motion[1, i])
+                turn[i] = time * (motion[0, 3 + i] + 0.5 * time * motion[1, 3 + i])
+            turn_axes(turn, xmat[g], out_mat[g])
 
 
 @numba.njit(cache=True)

@@ -92,6 +92,15 @@ def turned(vector, quat):
     return out
 
 
+@numba.njit(cache=True)
+def turn_axes(vector, axes, out):
+    """Write axes (9,), a matrix row by row, turned by a rotation vector (world axes)."""
+    R = rotation(turned(vector, np.array([1.0, 0.0, 0.0, 0.0])))
+    for i in range(3):
+        for j in range(3):
+            out[3 * i + j] = R[i, 0] * axes[j] + R[i, 1] * axes[3 + j] + R[i, 2] * axes[6 + j]
+
+
 def products(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """Return the quaternion products of two stacks (n, 4)."""
     w, v = a[:, :1], a[:, 1:]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numba
 import numpy as np
 
 from interplay.errors import InputError
@@ -50,11 +51,11 @@ class RelativePose(Objective):
         self.dofs, self.dim = np.flatnonzero(sign), 6
         if not len(self.dofs):
             raise InputError(f"{self._names[0]!r} and {self._names[1]!r} cannot move against each other")
-        self._first, self._second = (
-            np.searchsorted(self.dofs, self.frame.chain),
-            np.searchsorted(self.dofs, self.base.chain),
-        )
-        self._in1, self._in2 = sign[self.frame.chain] != 0, sign[self.base.chain] != 0
+        # Columns of the two chains' DOFs; −1: what moves both alike does not count.
+        self._columns = [
+            np.where(sign[chain] != 0, np.searchsorted(self.dofs, chain), -1)
+            for chain in (self.frame.chain, self.base.chain)
+        ]
         if self._given is None:
             p, R = self._relative(scene.rest)
             self.reference: Reference = Constant(np.concatenate([p, quaternion_of(R)]), 6)
@@ -76,14 +77,31 @@ class RelativePose(Objective):
         _, Q = self.base.pose(terms)
         position, turn = self._relative(terms)
         value, velocity, acceleration = self.reference.at(time)
-        v1, a1, J1 = terms.point(self.frame.body, p)
-        v2, a2, J2 = terms.point(self.base.body, p)
-        jac = np.zeros((6, len(self.dofs)))
-        jac[:, self._first[self._in1]] += J1[:, self._in1]
-        jac[:, self._second[self._in2]] -= J2[:, self._in2]
-        # d/dt of Qᵀ(v1 − v2) with v2 at the moving point: Coriolis 2 ω2 × (…) for the linear part, ω2 × (…) for the angular one.
-        w, slip = v2[3:], v1 - v2
-        bias = np.concatenate([a1[:3] - a2[:3] - 2 * np.cross(w, slip[:3]), a1[3:] - a2[3:] - np.cross(w, slip[3:])])
-        to_base = np.kron(np.eye(2), Q.T)
+        first, second = terms.point(self.frame.body, p), terms.point(self.base.body, p)
+        rate, bias, jac = -velocity, -acceleration, np.zeros((6, len(self.dofs)))
+        _seen_from(*first, *second, *self._columns, Q, rate, bias, jac)
         error = np.concatenate([position - value[:3], turn_from(value[3:], turn)])
-        return Feature(error, to_base @ slip - velocity, to_base @ jac, to_base @ bias - acceleration)
+        return Feature(error, rate, jac, bias)
+
+
+@numba.njit(cache=True)
+def _seen_from(v1, a1, J1, v2, a2, J2, columns1, columns2, Q, rate, bias, jac):
+    """Add Qᵀ(v1 − v2), its bias, and write its Jacobian, of a point of the first body as the second, with axes Q, sees it."""
+    slip, acceleration = v1 - v2, a1 - a2
+    # d/dt of Qᵀ(v1 − v2) with v2 at the moving point: Coriolis 2 ω2 × (…) for the linear part, ω2 × (…) for the angular one.
+    for part in range(2):
+        for i in range(3):
+            j, k = (i + 1) % 3, (i + 2) % 3
+            turning = v2[3 + j] * slip[3 * part + k] - v2[3 + k] * slip[3 * part + j]
+            acceleration[3 * part + i] -= (2 - part) * turning
+    for part in range(2):
+        for i in range(3):
+            row = 3 * part + i
+            for j in range(3):
+                rate[row] += Q[j, i] * slip[3 * part + j]
+                bias[row] += Q[j, i] * acceleration[3 * part + j]
+            for columns, J, sign in ((columns1, J1, 1.0), (columns2, J2, -1.0)):
+                for c in range(columns.shape[0]):
+                    if columns[c] >= 0:
+                        for j in range(3):
+                            jac[row, columns[c]] += sign * Q[j, i] * J[3 * part + j, c]

@@ -57,12 +57,13 @@ def near_pairs(
 
     ``margin`` is what two bodies may approach in two steps and then while braking; ``used`` are the shapes that pairs have.
     """
-    speed, along = np.zeros(xpos.shape[0]), np.zeros((xpos.shape[0], 3))
-    r, moved = np.empty(3), np.empty(6)
+    speed, along, motion = np.zeros(xpos.shape[0]), np.zeros((xpos.shape[0], 3)), np.zeros((xpos.shape[0], 6))
+    r = np.empty(3)
     for g in used:
         body = bodies[g]
         for i in range(3):
             r[i] = xpos[g, i] - com[root[body], i]
+        moved = motion[g]
         point_column(cvel[body], r, moved)
         # The far end of a shape moves by at most ω × its half length more.
         turning = np.sqrt(moved[3] ** 2 + moved[4] ** 2 + moved[5] ** 2) * (half[g] + max(radius[g], 0.0))
@@ -95,9 +96,25 @@ def near_pairs(
             if box[b, 0] > 0.0:
                 gap = max(gap, _before_faces(xpos[b], xmat[b], box[b], xpos[a], along[a], radius[a]))
         if gap < reach[k] + wide:
+            # Both may move together: what counts is how fast the points of the second move, seen from the first.
+            both = min(both, _seen_speed(xpos, motion, a, b, half[b] + radius[b]) if radius[b] >= 0.0 else both)
+            wide = 2.0 * both * dt + both * both / (2.0 * braking)
+        if gap < reach[k] + wide:
             candidates[count], margin[count] = k, wide
             count += 1
     return count
+
+
+@numba.njit(cache=True)
+def _seen_speed(xpos, motion, a, b, size):
+    """Return how fast a point of a shape moves at most, up to so far [m] from its middle, for who moves with another one."""
+    linear, angular = 0.0, 0.0
+    for i in range(3):
+        j, h = (i + 1) % 3, (i + 2) % 3
+        carried = motion[a, 3 + j] * (xpos[b, h] - xpos[a, h]) - motion[a, 3 + h] * (xpos[b, j] - xpos[a, j])
+        linear += (motion[b, i] - motion[a, i] - carried) ** 2
+        angular += (motion[b, 3 + i] - motion[a, 3 + i]) ** 2
+    return np.sqrt(linear) + np.sqrt(angular) * size
 
 
 @numba.njit(cache=True)
