@@ -209,7 +209,7 @@ class Sword(Model):
 
 
 class Table(Model):
-    """A table that can be carried: grips on its round edges, patches ``top``, ``foot_0`` … under each leg, ``underside`` between them."""
+    """A table that can be carried: grips on rails along its sides, patches ``top``, ``foot_0`` … under each leg, ``underside`` between."""
 
     def __init__(self, size: Sequence[float] = (0.8, 1.2, 0.74), mass: float = 18.0):
         """Take length in x, width in y, height [m] and the mass [kg]."""
@@ -228,7 +228,9 @@ class Table(Model):
         """Return the specification."""
         spec, body = new_spec("table")
         hx, hy, height = float(self.size[0]) / 2, float(self.size[1]) / 2, float(self.size[2])
-        m, edge = self.mass, hy - HANDLE
+        m, rail = self.mass, hy - HANDLE
+        room = min(0.07, 0.25 * hy)  # for the fingers that close around a rail
+        edge = rail - room
         solid(body, _BOX, [hx, edge, HANDLE], name="board", rgba=WOOD, mass=0.5 * m)
         patch(body, "top", (0, 0, HANDLE), (0, 0, 1), (hx, edge))
         leg = height / 2 - HANDLE
@@ -239,10 +241,13 @@ class Table(Model):
             patch(body, f"foot_{k}", (*at, -HANDLE - 2 * leg), (0, 0, -1), (0.03, 0.03))
         patch(body, "underside", (0, 0, -HANDLE - 2 * leg), (0, 0, -1), (hx - 0.02, hy - 0.02))
         for side, sign in (("left", 1), ("right", -1)):
-            # The edges to carry it by are round, as thick as a hand takes hold of.
-            at, size = (0, sign * edge, 0), [HANDLE, hx - HANDLE]
-            solid(body, _CAPSULE, size, name=f"{side}_edge", rgba=WOOD, mass=0.05 * m, pos=at, quat=_ALONG_X)
+            # The rails to carry it by are as thick as a hand takes hold of.
+            at, size = (0, sign * rail, 0), [HANDLE, hx - HANDLE]
+            solid(body, _CAPSULE, size, name=f"{side}_rail", rgba=WOOD, mass=0.04 * m, pos=at, quat=_ALONG_X)
             for end, sx in (("front", 1), ("rear", -1)):
+                arm = (sx * (hx - 0.03), sign * (edge + 0.5 * room), 0)
+                half = [0.02, 0.5 * room, 0.7 * HANDLE]
+                solid(body, _BOX, half, name=f"{end}_{side}_arm", rgba=WOOD, mass=0.005 * m, pos=arm)
                 along = sx * min(0.24, 0.6 * hx)
-                grip(body, f"{end}_{side}_grip", (along, sign * edge, 0), (1, 0, 0), min(0.06, 0.3 * hx), HANDLE)
+                grip(body, f"{end}_{side}_grip", (along, sign * rail, 0), (1, 0, 0), min(0.06, 0.3 * hx), HANDLE)
         return spec

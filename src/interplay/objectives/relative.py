@@ -7,7 +7,7 @@ from typing import Any
 import numba
 import numpy as np
 
-from interplay.errors import InputError
+from interplay.errors import InputError, number
 from interplay.maths.rotations import quaternion_of, turn_from
 from interplay.objectives.base import Feature, Objective
 from interplay.objectives.pose import Pose
@@ -21,6 +21,7 @@ class RelativePose(Objective):
     """Pose of one frame relative to another (7,): position in the other's axes [m] and quaternion.
 
     The feature is the twist of the first relative to the second, taken at the first's origin in the second's axes.
+    ``turn_weight`` (by default ``weight``) lets the orientation yield to the position, or the other way round.
     """
 
     def __init__(
@@ -30,6 +31,7 @@ class RelativePose(Objective):
         reference: Any = None,
         *,
         weight: float = 50.0,
+        turn_weight: float | None = None,
         stiffness: float = 30.0,
         max_speed: float | None = 1.0,
         name: str | None = None,
@@ -37,6 +39,9 @@ class RelativePose(Objective):
         """Take the two frames; without a reference their present relation is kept."""
         super().__init__(weight, stiffness, max_speed=max_speed, name=name)
         self._names, self._given = (frame, base), reference
+        turn = self.weight if turn_weight is None else number("turn_weight", turn_weight, 0, 1e9)
+        share = np.sqrt(turn / self.weight) if self.weight > 0 else 1.0
+        self._scale = np.array([1.0, 1.0, 1.0, share, share, share])
 
     def about(self) -> tuple[str, ...]:
         """Return the two frames."""
@@ -81,7 +86,8 @@ class RelativePose(Objective):
         rate, bias, jac = -velocity, -acceleration, np.zeros((6, len(self.dofs)))
         _seen_from(*first, *second, *self._columns, Q, rate, bias, jac)
         error = np.concatenate([position - value[:3], turn_from(value[3:], turn)])
-        return Feature(error, rate, jac, bias)
+        s = self._scale
+        return Feature(s * error, s * rate, s[:, None] * jac, s * bias)
 
 
 @numba.njit(cache=True)

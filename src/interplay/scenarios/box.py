@@ -79,7 +79,7 @@ class Box(base.Scenario):
             sim.collisions.add("box", part, influence=0.08, security=0.02)
         # Wrists bend, so that forearms stay off it.
         for part in base.parts(sim, "alice", "left_forearm", "right_forearm"):
-            sim.collisions.add("box", part, influence=0.03, security=0.002)
+            sim.collisions.add("box", part, influence=0.08, security=0.002)
         sim.collisions.add("box", "table", influence=0.06, security=0.002)
         terms = sim.terms
         rest = np.concatenate([terms.xpos[sim.scene.body("box")], [1, 0, 0, 0]])

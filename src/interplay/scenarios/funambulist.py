@@ -61,8 +61,8 @@ class Funambulist(base.Scenario):
             sim.contacts.add(f"alice/{side}_grip", f"bar/{side}_grip", grip_force=300.0)
         sim.objectives += [ip.Posture("alice", weight=0.05), ip.AngularMomentum("alice", weight=0.002)]
         sim.objectives += [ip.Orientation("bar", weight=1.0)]
-        if self.character is None:  # before her, so that nothing has to push it off her body
-            sim.objectives += [ip.RelativePose("bar", "alice/chest", weight=0.5)]
+        if self.character is None:  # before her, so that nothing has to push it off her body; it turns with her balance
+            sim.objectives += [ip.RelativePose("bar", "alice/chest", weight=6.0, turn_weight=0.3)]
         for one in _LEGS:
             for other in _LEGS:
                 if abs(_LEGS.index(one) - _LEGS.index(other)) < 2:
