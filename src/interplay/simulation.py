@@ -149,7 +149,7 @@ class Simulation:
         return Demands(
             self.falls.left(contacts) if self.fallen else contacts,
             (*self._objectives, *(behaviour.objectives if behaviour else ())),
-            self.collisions.pairs,
+            self.falls.kept_apart(self.collisions.pairs) if self.fallen else self.collisions.pairs,
             self._late,
             tuple(self._limits),
             limp=self.falls.limp if self.fallen else None,

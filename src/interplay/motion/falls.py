@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from interplay.constraints.collision_set import Pair
 from interplay.constraints.contact import Contact
 from interplay.control.plan import Conflict, Plan
 from interplay.errors import InterplayError
@@ -82,6 +83,7 @@ class Falls:
         """Bodies that were put on something at some time."""
         self._contacts: tuple[Contact, ...] | None = None
         self._left: tuple[tuple[Contact, ...], tuple[Contact, ...]] = (), ()
+        self._apart: tuple[tuple[Pair, ...], tuple[Pair, ...]] = (), ()
         self._shaken = -np.inf
         self._well = True
 
@@ -191,6 +193,7 @@ class Falls:
 
     def _fall(self, sim: Simulation, who: Watched, what: str) -> None:
         where = f" in phase {sim.behaviour.label!r}" if sim.behaviour is not None and sim.behaviour.label else ""
+        self._left = self._apart = (), ()
         self.fallen[who.name] = f"{who.name} falls at {sim.time:.2f} s{where}: {what}; {_HINT.format(who.name)}"
 
     # -- who has fallen ------------------------------------------------------------------------------------------------
@@ -202,6 +205,14 @@ class Falls:
             kept = (c for c in contacts if not limp & {self._tree[c.first.body], self._tree[c.second.body]})
             self._left = contacts, tuple(kept)
         return self._left[1]
+
+    def kept_apart(self, pairs: tuple[Pair, ...]) -> tuple[Pair, ...]:
+        """Return the pairs without those of who lies on the ground and the ground; the same tuple for the same pairs."""
+        if self._apart[0] is not pairs:
+            limp = {who.tree for who in self.characters if who.name in self.fallen}
+            kept = (p for p in pairs if p.body1 or p.tree2 not in limp)  # the ground's shape comes first
+            self._apart = pairs, tuple(kept)
+        return self._apart[1]
 
     @property
     def limp(self) -> np.ndarray:
@@ -234,6 +245,6 @@ class Falls:
         """Continue from a checkpoint of the same scenario."""
         self.fallen, self._stood = dict(data["fallen"]), set(data["stood"])
         self._shaken = -np.inf if data["shaken"] is None else data["shaken"]
-        self._contacts, self._left, self._well = None, ((), ()), False
+        self._contacts, self._left, self._apart, self._well = None, ((), ()), ((), ()), False
         for who in self.characters:
             who.seconds, who.height = dict(data["seconds"][who.name]), data["height"].get(who.name, np.inf)
