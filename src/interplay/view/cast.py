@@ -22,6 +22,9 @@ STRAINED = np.array([0.93, 0.16, 0.10])
 FADED = 0.45
 """Opacity of bodies that are seen through."""
 
+THIN = 0.012
+"""What is thinner than this [m], as fingers are, is drawn with fewer triangles."""
+
 _G = mujoco.mjtGeom
 _SHADES = 12  # steps of the torque colour: fewer of them, fewer messages
 
@@ -54,14 +57,15 @@ def parts(m: mujoco.MjModel, geom: int) -> list[tuple[str, Instance]]:
         return [(f"mesh{int(m.geom_dataid[geom])}", Instance(geom, 0.0, (1.0, 1.0, 1.0)))]
     if kind == int(_G.mjGEOM_BOX):
         return [("box", Instance(geom, 0.0, (size[0], size[1], size[2])))]
-    if kind == int(_G.mjGEOM_SPHERE):
-        return [("ball", Instance(geom, 0.0, (size[0], size[0], size[0])))]
     if kind == int(_G.mjGEOM_ELLIPSOID):
         return [("ball", Instance(geom, 0.0, (size[0], size[1], size[2])))]
-    tube = ("tube", Instance(geom, 0.0, (size[0], size[0], size[1])))
+    ball, tube = ("bead", "straw") if size[0] < THIN else ("ball", "tube")
+    if kind == int(_G.mjGEOM_SPHERE):
+        return [(ball, Instance(geom, 0.0, (size[0], size[0], size[0])))]
+    rod = (tube, Instance(geom, 0.0, (size[0], size[0], size[1])))
     if kind == int(_G.mjGEOM_CAPSULE):
-        return [tube, *(("ball", Instance(geom, side * size[1], (size[0], size[0], size[0]))) for side in (-1.0, 1.0))]
-    return [tube]
+        return [rod, *((ball, Instance(geom, side * size[1], (size[0], size[0], size[0]))) for side in (-1.0, 1.0))]
+    return [rod]
 
 
 class _Batch:

@@ -31,11 +31,14 @@ def geom_mesh(m: mujoco.MjModel, geom: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def unit_mesh(form: str) -> tuple[np.ndarray, np.ndarray]:
-    """Return vertices and triangles of a box, ball or tube (a cylinder along z) with half sizes of one."""
+    """Return vertices and triangles of a box, a ball or a tube (a cylinder along z) with half sizes of one.
+
+    A bead and a straw are a ball and a tube of fewer triangles.
+    """
     if form == "box":
         shape = trimesh.creation.box(extents=(2, 2, 2))
-    elif form == "tube":
-        shape = trimesh.creation.cylinder(radius=1, height=2, sections=24)
+    elif form in ("tube", "straw"):
+        shape = trimesh.creation.cylinder(radius=1, height=2, sections=24 if form == "tube" else 10)
     else:
-        shape = trimesh.creation.icosphere(subdivisions=2)
+        shape = trimesh.creation.icosphere(subdivisions=2 if form == "ball" else 1)
     return np.asarray(shape.vertices, np.float32), np.asarray(shape.faces, np.uint32)
