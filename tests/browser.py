@@ -27,7 +27,7 @@ class Tab:
     """A browser window of its own (own cookies, own cache) with a log of its requests and errors."""
 
     def __init__(self, browser, shots: Path):
-        self._context = browser.new_context(viewport={"width": 1366, "height": 768})
+        self._context = browser.new_context(viewport={"width": 1120, "height": 640})
         self._context.set_default_timeout(1000 * PATIENCE)
         self.page = self._context.new_page()
         self.requests: list[str] = []

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
+import mujoco
 import numpy as np
 import pydantic
 
@@ -94,7 +95,14 @@ class Scenario:
         if self.character is None:
             return scene.add(usual, name, pos=pos, yaw=yaw, posture=posture)
         k = self.scale(usual.height)
-        return scene.add(self.character, name, pos=[k * float(v) for v in pos], yaw=yaw)
+        scene.add(self.character, name, pos=[k * float(v) for v in pos], yaw=yaw)
+        m = scene.model
+        if any(mujoco.mj_name2id(m, mujoco.mjtObj.mjOBJ_SITE, f"{name}/{s}_sole") < 0 for s in ("left", "right")):
+            raise InputError(
+                f"{self.name}: it is played by a character that stands on 'left_sole' and 'right_sole'; this body has no such "
+                "surfaces (name them in its sidecar, or place it in a scene of your own: ip.Scene().add(ip.BodyFile(…), …))"
+            )
+        return scene
 
     def build(self) -> Scene:
         """Return the scene in its initial state."""

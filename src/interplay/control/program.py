@@ -152,7 +152,7 @@ class Programs:
             program.memory,
             Proof(found.status, found.iterations, found.primal_residual, found.dual_residual, found.gap),
             Timing(self.model_seconds, program.assemble_seconds, solve_seconds),
-            self._ground.depth(terms, assembly.contacts, self.dt),
+            self._ground.depth(terms, assembly.contacts, self.dt, terms.qvel + self.dt * qacc),
         )
 
     def _assembly_for(self, demands: Demands, rows: PairRows) -> Assembly:

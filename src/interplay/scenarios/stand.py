@@ -49,10 +49,12 @@ class Stand(base.Scenario):
         home, _ = sim.com("alice")
         home[:2] = sim.middle(*soles)[:2]
         axes, size = "xyz", self.scale(self.p.height)
-        if all(
-            points
-        ):  # nothing to press with: momentum keeps her up; forward she cannot be moved, and other ways less
+        # On points there is nothing to press with: momentum keeps her up; forward she cannot be moved, and other ways less.
+        if all(points):
             sim.objectives += [ip.LineBalance("alice", *soles)]
+            if base.parts(sim, "alice", "left_shank", "right_shank"):  # she has ankles: feet stay flat
+                feet = base.parts(sim, "alice", "left_foot", "right_foot")
+                sim.objectives += [ip.Orientation(foot, weight=2.0) for foot in feet]
             axes, size = "yz", 0.5 * size
         else:
             sim.objectives += [ip.AngularMomentum("alice"), ip.Balance("alice", on=soles, terms=sim.terms)]

@@ -42,11 +42,15 @@ class Ground:
         self._vertices = np.column_stack([first, first + count]).astype(np.int64)
         """Which of all corners are those of a mesh; none of other shapes."""
         self._corners = np.ascontiguousarray(m.mesh_vert, float).reshape(-1, 3)
-        self._stands = np.zeros(m.nbody, bool)
+        self._stands, self._twist = np.zeros(m.nbody, bool), np.zeros((m.nbody, 6))
+        self._first_dof, self._dofs = m.body_dofadr.astype(np.int64), m.body_dofnum.astype(np.int64)
         self._contacts: object = None
 
-    def depth(self, terms: Kinematics, contacts: Sequence[Any], dt: float) -> float:
-        """Return how deep [m] the lowest body will be below the ground in dt [s], of those that no contact puts on it; 0: none."""
+    def depth(self, terms: Kinematics, contacts: Sequence[Any], dt: float, qvel: np.ndarray) -> float:
+        """Return how deep [m] the lowest body is below the ground, now or after dt [s] with some velocities; 0: none is.
+
+        Bodies that a contact puts on the ground do not count.
+        """
         if contacts is not self._contacts:
             self._contacts = contacts
             self._stands[:] = False
@@ -62,7 +66,12 @@ class Ground:
             self._stands,
             terms.geom_xpos,
             terms.geom_xmat,
-            terms.cvel,
+            terms.parent,
+            self._first_dof,
+            self._dofs,
+            terms.cdof,
+            qvel,
+            self._twist,
             terms.subtree_com,
             terms.root,
             dt,
@@ -70,7 +79,32 @@ class Ground:
 
 
 @numba.njit(cache=True)
-def _depth(geoms, body, kind, centre, size, vertices, corners, stands, xpos, xmat, cvel, com, root, dt):
+def _depth(
+    geoms,
+    body,
+    kind,
+    centre,
+    size,
+    vertices,
+    corners,
+    stands,
+    xpos,
+    xmat,
+    parent,
+    first_dof,
+    dofs,
+    cdof,
+    qvel,
+    twist,
+    com,
+    root,
+    dt,
+):
+    for b in range(1, parent.shape[0]):
+        for i in range(6):
+            twist[b, i] = twist[parent[b], i]
+            for d in range(first_dof[b], first_dof[b] + dofs[b]):
+                twist[b, i] += cdof[d, i] * qvel[d]
     deepest = 0.0
     for k in range(geoms.shape[0]):
         if stands[body[k]]:
@@ -78,7 +112,7 @@ def _depth(geoms, body, kind, centre, size, vertices, corners, stands, xpos, xma
         g = geoms[k]
         a, b, c = xmat[g, 6], xmat[g, 7], xmat[g, 8]
         z = xpos[g, 2] + a * centre[k, 0] + b * centre[k, 1] + c * centre[k, 2]
-        turn, origin = cvel[body[k]], com[root[body[k]]]
+        turn, origin = twist[body[k]], com[root[body[k]]]
         rate = turn[5] + turn[0] * (xpos[g, 1] - origin[1]) - turn[1] * (xpos[g, 0] - origin[0])
         z += min(rate, 0.0) * dt
         if kind[k] == _BOX:
