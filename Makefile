@@ -46,7 +46,7 @@ types: $(VENV)/ready
 	$(BIN)/pyright
 
 test: browser setup lint types
-	$(BIN)/python -m pytest -n 2 --dist loadgroup
+	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 test-slow: setup
 	$(BIN)/python -m pytest -m slow -v

@@ -11,6 +11,7 @@ import pytest
 from PIL import Image
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+SHARPNESS = 0.5  # of the picture, in pixels: software draws it
 PATIENCE = 90.0  # s; software rendering on two busy cores shows a few frames a second
 _ARGUMENTS = [
     "--no-sandbox",
@@ -27,7 +28,7 @@ class Tab:
     """A browser window of its own (own cookies, own cache) with a log of its requests and errors."""
 
     def __init__(self, browser, shots: Path):
-        self._context = browser.new_context(viewport={"width": 1120, "height": 640})
+        self._context = browser.new_context(viewport={"width": 1366, "height": 768}, device_scale_factor=SHARPNESS)
         self._context.set_default_timeout(1000 * PATIENCE)
         self.page = self._context.new_page()
         self.requests: list[str] = []
@@ -50,7 +51,9 @@ class Tab:
     def shot(self, name: str = "", selector: str = "") -> np.ndarray:
         """Return what is seen (h, w, 3), of the page or of an element; with a name also as a file beside the test's own."""
         target = self.page.locator(selector).first if selector else self.page
-        image = Image.open(io.BytesIO(target.screenshot(animations="allow", timeout=1000 * PATIENCE))).convert("RGB")
+        image = Image.open(
+            io.BytesIO(target.screenshot(animations="allow", scale="css", timeout=1000 * PATIENCE))
+        ).convert("RGB")
         if name:
             image.save(self._shots / f"{name}.png")
         return np.asarray(image).astype(int)
@@ -72,7 +75,7 @@ class Tab:
 
 @pytest.fixture(scope="module")
 def chromium():
-    """A browser for one file of tests. Those files are one group (conftest.py): two at once on two cores would only be late."""
+    """A browser for one file of tests."""
     executable = next(filter(None, map(shutil.which, NAMES)), None)
     if executable is None:
         pytest.skip(f"no browser ({', '.join(NAMES)}): install Debian's chromium to run this")

@@ -1,3 +1,5 @@
+import fcntl
+import os
 from pathlib import Path
 
 import pytest
@@ -6,26 +8,29 @@ from browser import chromium, open_tab  # noqa: F401 - fixtures
 from interplay.io.export import export
 from interplay.runs.run import run
 
+LONG = ("test_stage_browser.py", "test_physics.py", "test_never_stuck.py", "test_falls.py", "test_stage_security.py")
+"""Files that take long: whoever began them last would be waited for."""
+
 
 def pytest_collection_modifyitems(items):
-    """Files are run whole by one worker (they share what they set up), those with a browser by the same one."""
-    for item in items:
-        group = "browser" if "open_tab" in item.fixturenames else item.path.name
-        item.add_marker(pytest.mark.xdist_group(group))
+    """Put long files first; each is run whole by one worker (``make test``), as its tests share what they set up."""
+    items.sort(key=lambda item: LONG.index(item.path.name) if item.path.name in LONG else len(LONG))
 
 
 @pytest.fixture(scope="session")
 def finished(tmp_path_factory):
-    """Runs a scenario to its end once per session and exports its exact record."""
-    done: dict[tuple, Path] = {}
+    """Runs a scenario to its end and exports its exact record, once for all workers."""
+    root = tmp_path_factory.getbasetemp()
+    root = root.parent if "PYTEST_XDIST_WORKER" in os.environ else root
 
     def get(name: str, dt: float = 0.005) -> Path:
-        if (name, dt) not in done:
-            folder = tmp_path_factory.mktemp(f"{name}_{round(1000 * dt)}")
-            report = run(name, folder, dt=dt)
-            assert report["failure"] is None
-            export(folder, folder / "run.npz")
-            done[name, dt] = folder
-        return done[name, dt]
+        folder = root / f"finished_{name}_{round(1000 * dt)}"
+        with open(f"{folder}.lock", "w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not (folder / "run.npz").exists():
+                report = run(name, folder, dt=dt)
+                assert report["failure"] is None
+                export(folder, folder / "run.npz")
+        return folder
 
     return get

@@ -99,7 +99,7 @@ def test_a_robot_without_legs_is_placed(name, entries, tmp_path):
     sim = ip.Simulation(scene)
     sim.objectives += [ip.Posture("robot")]
     assert not any(sim.step().fallback for _ in range(10))
-    with pytest.raises(ip.InputError, match="stand: .*'left_sole' and 'right_sole'"):
+    with pytest.raises(ip.InputError, match=r"stand: .*'left_sole' and 'right_sole'"):
         Stand({}, ip.BodyFile(path)).build()
 
 

@@ -150,7 +150,13 @@ class Director:
     def run(self, going: Callable[[], bool]) -> None:
         """Run while ``going()`` is true."""
         while going():
-            self.turn()
+            try:
+                self.turn()
+            except RuntimeError as error:
+                # The server wakes its senders from this thread while its own may take one off their list. The message is kept
+                # and goes out with the next one: no reason to end the stage.
+                if "mutated during iteration" not in str(error):
+                    raise
 
     def turn(self, wait: float = 0.02) -> None:
         """Do what has come in from performer and browsers."""
