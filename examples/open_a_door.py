@@ -16,4 +16,4 @@ sim.objectives += [
     ip.JointAngle("door/hinge", 1.2, weight=10),
 ]
 sim.run(seconds=5, progress=True)
-print(f"the door stands open by {sim.state.qpos[-2]:.2f} rad; conflicts: {sim.controller.explain(sim.state) or 'none'}")
+print(f"the door stands open by {sim.state.qpos[-2]:.2f} rad; conflicts: {sim.explain() or 'none'}")

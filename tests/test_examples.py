@@ -1,0 +1,48 @@
+"""The examples run as they are, from an empty folder, and nothing passes through anything in them."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import interplay as ip
+from interplay.io.recording import Recording
+from interplay.io.report import make_report
+from interplay.view.painting import GraphicsError, painter
+
+EXAMPLES = Path(__file__).parents[1] / "examples"
+
+
+@pytest.fixture
+def opengl():
+    model = ip.Scene().add(ip.Ball(0.1), "ball").model
+    try:
+        with painter(model, 64, 64):
+            pass
+    except GraphicsError as error:
+        pytest.skip(str(error))
+
+
+def example(name, folder):
+    done = subprocess.run(
+        [sys.executable, EXAMPLES / name], cwd=folder, capture_output=True, text=True, timeout=300, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_the_first_example_opens_the_door(tmp_path):
+    """As far as her arm reaches: she does not step."""
+    angle = re.search(r"the door stands open by (.*) rad; conflicts: none", example("open_a_door.py", tmp_path))
+    assert angle
+    assert float(angle[1]) > 0.4
+
+
+def test_a_walk_is_recorded_and_drawn(tmp_path, opengl):
+    example("walk.py", tmp_path)
+    report = make_report(Recording(tmp_path / "out/walk"), True, None)
+    assert report["certificate"]["penetration_mm"] < 2
+    assert report["certificate"]["contact_drift_mm"] < 0.5
+    assert (tmp_path / "out/walk/strip.png").stat().st_size > 10_000
