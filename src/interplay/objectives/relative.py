@@ -57,10 +57,10 @@ class RelativePose(Objective):
         if not len(self.dofs):
             raise InputError(f"{self._names[0]!r} and {self._names[1]!r} cannot move against each other")
         # Columns of the two chains' DOFs; −1: what moves both alike does not count.
-        self._columns = [
+        self._first, self._second = (
             np.where(sign[chain] != 0, np.searchsorted(self.dofs, chain), -1)
             for chain in (self.frame.chain, self.base.chain)
-        ]
+        )
         if self._given is None:
             p, R = self._relative(scene.rest)
             self.reference: Reference = Constant(np.concatenate([p, quaternion_of(R)]), 6)
@@ -82,9 +82,10 @@ class RelativePose(Objective):
         _, Q = self.base.pose(terms)
         position, turn = self._relative(terms)
         value, velocity, acceleration = self.reference.at(time)
-        first, second = terms.point(self.frame.body, p), terms.point(self.base.body, p)
+        v1, a1, J1 = terms.point(self.frame.body, p)
+        v2, a2, J2 = terms.point(self.base.body, p)
         rate, bias, jac = -velocity, -acceleration, np.zeros((6, len(self.dofs)))
-        _seen_from(*first, *second, *self._columns, Q, rate, bias, jac)
+        _seen_from(v1, a1, J1, v2, a2, J2, self._first, self._second, Q, rate, bias, jac)
         error = np.concatenate([position - value[:3], turn_from(value[3:], turn)])
         s = self._scale
         return Feature(s * error, s * rate, s[:, None] * jac, s * bias)
