@@ -51,6 +51,8 @@ class CollisionSet:
         """Shapes that were let touch: what is held has no default there."""
         self._pairs: tuple[Pair, ...] | None = None
         self._touching: tuple[Contact, ...] = ()
+        self._held: list[tuple[str, str]] = []
+        """What is held, and a body that it keeps off."""
         for name in scene.names:
             if scene.kind(name) == "character":
                 self.add_self(name)
@@ -60,10 +62,13 @@ class CollisionSet:
     def pairs(self) -> tuple[Pair, ...]:
         """All pairs; the same tuple as long as nothing changes."""
         contacts = self._contacts()
-        if self._pairs is None or contacts is not self._touching:
-            self._touching = contacts
-            held = self._held(contacts)
-            self._pairs = (*self._by_shapes.values(), *held.values())
+        if contacts is not self._touching:
+            self._touching, before = contacts, self._held
+            self._held = list(held_pairs(self._scene, contacts))
+            if self._held != before:
+                self._pairs = None
+        if self._pairs is None:
+            self._pairs = (*self._by_shapes.values(), *self._held_pairs().values())
         return self._pairs
 
     def __len__(self) -> int:
@@ -118,10 +123,10 @@ class CollisionSet:
         """Let everything touch, what is held and its holder too."""
         self._by_shapes, self._pairs, self._contacts = {}, None, tuple
 
-    def _held(self, contacts: tuple[Contact, ...]) -> dict[tuple[int, int], Pair]:
+    def _held_pairs(self) -> dict[tuple[int, int], Pair]:
         """Return the pairs of what is held and who holds it, without those that are declared otherwise."""
         m, out = self._scene.model, {}
-        for thing, body in held_pairs(self._scene, contacts):
+        for thing, body in self._held:
             moving = [g for g in self._shapes(thing) if m.body_treeid[m.geom_bodyid[g]] >= 0]
             for a, b in itertools.product(moving, self._shapes(body)):
                 key = (min(a, b), max(a, b))
