@@ -31,6 +31,9 @@ _TURN, _SHORTEST = 0.05, 5e-4
 _GAIN = 0.1
 """How far joints are turned by what accelerates them within a part of a step [rad], at most, where anything moves fast at all."""
 
+STRONGEST = 1000.0
+"""What a motor without a limit gives at most where physics decides [N·m, N]: a program that fails may ask for anything."""
+
 _ROUNDING = 1e-3
 """Part of the kinetic energy that integration may add in a part of a step, as it may take it in another."""
 
@@ -42,6 +45,7 @@ class Physics:
         """Take the scene and the step [s]."""
         self._model, self._dt = scene.model, dt
         self._terms, self._limits = Kinematics(scene.model), JointLimits.of(scene.model)
+        self._strength = np.where(np.isinf(self._limits.torque), STRONGEST, self._limits.torque)
         self._obstacles = Obstacles(scene)
         self._rows = ContactRows(self._terms, ())
         self._jacobian = np.zeros((0, 6, 0))
@@ -85,7 +89,7 @@ class Physics:
 
     def _given(self, tau: np.ndarray) -> np.ndarray:
         """Return what motors give of the torques asked for, as fast as joints are now."""
-        limit, speed, qvel = self._limits.torque, self._limits.speed, self._terms.qvel
+        limit, speed, qvel = self._strength, self._limits.speed, self._terms.qvel
         driving = (tau * qvel > 0.0) & (np.abs(qvel) > speed)
         return rounded(np.where(np.isnan(limit) | driving, 0.0, np.clip(tau, -limit, limit)), FORCE_QUANTUM)
 
