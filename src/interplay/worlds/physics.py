@@ -44,8 +44,8 @@ class Physics:
     def __init__(self, scene: Scene, dt: float):
         """Take the scene and the step [s]."""
         self._model, self._dt = scene.model, dt
-        self._terms, self._limits = Kinematics(scene.model), JointLimits.of(scene.model)
-        self._strength = np.where(np.isinf(self._limits.torque), STRONGEST, self._limits.torque)
+        self._terms, limits = Kinematics(scene.model), JointLimits.of(scene.model)
+        self._limits = limits._replace(torque=np.where(np.isinf(limits.torque), STRONGEST, limits.torque))
         self._obstacles = Obstacles(scene)
         self._rows = ContactRows(self._terms, ())
         self._jacobian = np.zeros((0, 6, 0))
@@ -89,7 +89,7 @@ class Physics:
 
     def _given(self, tau: np.ndarray) -> np.ndarray:
         """Return what motors give of the torques asked for, as fast as joints are now."""
-        limit, speed, qvel = self._strength, self._limits.speed, self._terms.qvel
+        limit, speed, qvel = self._limits.torque, self._limits.speed, self._terms.qvel
         driving = (tau * qvel > 0.0) & (np.abs(qvel) > speed)
         return rounded(np.where(np.isnan(limit) | driving, 0.0, np.clip(tau, -limit, limit)), FORCE_QUANTUM)
 
