@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from interplay.constraints.base import GivesWay, Limit, LimitRows
-from interplay.errors import InputError, number
+from interplay.errors import number
 from interplay.scene.frame import Frame
 from interplay.scene.kinematics import Kinematics
 from interplay.scene.scene import Scene
@@ -47,9 +47,7 @@ class SpeedLimit(Limit):
 
     def bind(self, scene: Scene) -> None:
         """Find the frame."""
-        self.frame = Frame(scene, self.frame_name)
-        if not len(self.frame.chain):
-            raise InputError(f"{self.frame_name!r} cannot move: it belongs to the fixed environment")
+        self.frame = Frame.moving(scene, self.frame_name)
         self.dofs, self.dim = self.frame.chain, len(_DIRECTIONS)
 
     def rows(self, terms: Kinematics, time: float, dt: float) -> LimitRows:

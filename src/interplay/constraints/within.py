@@ -48,9 +48,7 @@ class KeepWithin(Limit):
 
     def bind(self, scene: Scene) -> None:
         """Find the frame."""
-        self.frame = Frame(scene, self.frame_name)
-        if not len(self.frame.chain):
-            raise InputError(f"{self.frame_name!r} cannot move: it belongs to the fixed environment")
+        self.frame = Frame.moving(scene, self.frame_name)
         self.dofs, self.dim = self.frame.chain, 3
 
     def rows(self, terms: Kinematics, time: float, dt: float) -> LimitRows:

@@ -48,9 +48,7 @@ class Gaze(Objective):
 
     def bind(self, scene: Scene) -> None:
         """Find the frame and the target."""
-        self.frame = Frame(scene, self.frame_name)
-        if not len(self.frame.chain):
-            raise InputError(f"{self.frame_name!r} cannot move: it belongs to the fixed environment")
+        self.frame = Frame.moving(scene, self.frame_name)
         self.dofs, self.dim = self.frame.chain, 3
         self._seen = Frame(scene, self._target) if isinstance(self._target, str) else None
         if self._seen is not None and self._seen.body == self.frame.body:

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numba
 import numpy as np
 
-from interplay.errors import InputError, quaternion, vector
+from interplay.errors import quaternion, vector
 from interplay.maths.rotations import quaternion_of, rotation, turn_from
 from interplay.objectives.base import Feature, Objective
 from interplay.objectives.reference import Constant, Reference, Sample, as_reference
@@ -53,9 +53,7 @@ class _Placement(Objective):
 
     def bind(self, scene: Scene) -> None:
         """Find the frame."""
-        self.frame = Frame(scene, self.frame_name)
-        if not len(self.frame.chain):
-            raise InputError(f"{self.frame_name!r} cannot move: it belongs to the fixed environment")
+        self.frame = Frame.moving(scene, self.frame_name)
         self.dofs, self.dim = self.frame.chain, self.rows.stop - self.rows.start
         what = f"{type(self).__name__} {self.frame_name!r}"
         self.reference: Reference = (
