@@ -37,7 +37,7 @@ def test_row_against_central_differences(shapes, seed):
     m, terms = scene.model, sim.terms
     q = scene.qpos
     mujoco.mj_integratePos(m, q, rng.normal(0, 0.1, m.nv), 1.0)
-    v = rng.normal(0, 0.5, m.nv)
+    v = rng.normal(0, 0.7, m.nv)
     terms.update(q, v)
     rows = CollisionRows(terms, sim.collisions.pairs)
     found, _ = rows.update(terms, 1e-3, ActivePairs.none(), ())
@@ -56,8 +56,7 @@ def test_row_against_central_differences(shapes, seed):
         assert_allclose(jac @ direction, (distance(direction, h) - distance(direction, -h)) / (2 * h), atol=1e-5)
     h = 1e-3
     expected = (distance(v, h) - 2 * distance(v, 0) + distance(v, -h)) / h**2
-    assert_allclose(rows._second_difference(terms, found, h)[0], expected, rtol=1e-5, atol=1e-6)
-    assert_allclose(found.bias[0], np.clip(expected, found.bias[0] - 30, found.bias[0] + 30), rtol=1e-5, atol=1e-6)
+    assert_allclose(found.bias[0], expected, rtol=1e-5, atol=1e-6)
 
 
 def test_sliding_past_a_face_has_no_bias():

@@ -254,7 +254,7 @@ class Simulation:
                 plan = self.falls.let_go(plan, self.terms)
             # Time is counted in steps, so that it carries no rounding of sums.
             outcome = self.world.advance(state, plan, round((self.steps + 1) * self.dt, 9))
-            check_state(self.scene.model, outcome.state)
+            self.controller.at(outcome.state)  # which refuses what is not a state
         except StepError as error:
             raise type(error)(str(error), write_dump(self.scene, state, demands, before)) from error
         self.steps += 1

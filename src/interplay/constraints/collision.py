@@ -16,8 +16,11 @@ import numpy as np
 from interplay.constraints.base import GivesWay
 from interplay.constraints.collision_kernels import (
     BRAKING,
+    CURVATURE,
     KEPT,
     RELEASE,
+    TOUCH,
+    any_below,
     find_active,
     move_shapes,
     set_bounds,
@@ -65,7 +68,10 @@ class ActivePairs(NamedTuple):
 
 
 class PairRows(NamedTuple):
-    """Rows uᵀ(J1 − J2) q̈ ≥ bound at points of two bodies; ``witness``: they are the closest ones, ξ = 0 outside the zone."""
+    """Rows uᵀ(J1 − J2) q̈ ≥ bound at points of two bodies; ``witness``: they are the closest ones, ξ = 0 outside the zone.
+
+    ``curved``: they are, and move against each other, so that rolling, sliding and curvature count.
+    """
 
     pair: np.ndarray
     distance: np.ndarray
@@ -75,6 +81,7 @@ class PairRows(NamedTuple):
     bias: np.ndarray
     xi: np.ndarray
     witness: np.ndarray
+    curved: np.ndarray
     bound: np.ndarray
 
     @classmethod
@@ -89,6 +96,7 @@ class PairRows(NamedTuple):
             z(size),
             z(size),
             z(size),
+            z(size, np.bool_),
             z(size, np.bool_),
             z(size),
         )
@@ -146,6 +154,8 @@ class CollisionRows:
         self._key = key[self._order]
         self._margin, self._candidates = np.zeros(n), np.zeros(n, np.int64)
         self._skip, self._touching = np.zeros(n, bool), None
+        self._rows, self._kept = PairRows.none(n * (1 + KEPT)), ActivePairs.none(n)
+        self._hint = np.zeros((n, 3))
         self._probe = terms.twin
         low, high = trees.min(axis=1), trees.max(axis=1)
         keys = list(zip(low.tolist(), high.tolist(), strict=True))
@@ -201,16 +211,15 @@ class CollisionRows:
         self, terms: Kinematics, dt: float, active: ActivePairs, near: np.ndarray, margin: np.ndarray
     ) -> tuple[PairRows, ActivePairs]:
         """Find the witness points of the pairs that are near, and their rows."""
-        limit = self._reach[near] + margin
-        fromto = np.zeros((len(near), 6))
+        limit, fromto = self._reach[near] + margin, np.empty((len(near), 6))
         distance = self._distances(terms, near, limit, fromto)
-        if not (distance < limit).any():
+        if not any_below(distance, limit):
             return _NO_ROWS, _NO_PAIRS
         known = find_active(active.geoms, self._key, self._order, terms.model.ngeom, near)
-        hint = np.zeros((len(near), 3))
-        for n in np.flatnonzero(np.abs(distance) <= 1e-6):  # touching: keep the last direction, or find one
-            hint[n] = active.u[known[n]] if known[n] >= 0 else self._way_apart(terms, self.pairs[near[n]])
-        rows, kept = PairRows.none(len(near) * (1 + KEPT)), ActivePairs.none(len(near))
+        for n, gap in enumerate(distance.tolist()):
+            if abs(gap) <= TOUCH:  # no direction of its own: keep the last one, or find one
+                last = known[n]
+                self._hint[n] = active.u[last] if last >= 0 else self._way_apart(terms, self.pairs[near[n]])
         count, staying = write_pair_rows(
             terms.xpos,
             terms.xmat,
@@ -225,18 +234,21 @@ class CollisionRows:
             limit,
             distance,
             fromto,
-            hint,
+            self._hint,
             known,
             active,
             dt,
-            rows,
-            kept,
+            self._rows,
+            self._kept,
         )
         if not count:
             return _NO_ROWS, _NO_PAIRS
-        rows, kept = rows.first(count), ActivePairs(*(part[:staying].copy() for part in kept))
-        set_bounds(self._zone, self._lenient, rows, self._second_difference(terms, rows, dt), dt)
-        return rows, kept
+        rows = self._rows.first(count)
+        curved = rows.curved.nonzero()[0]
+        if len(curved):
+            rows.bias[curved] = self._second_difference(terms, rows, curved, dt)
+        set_bounds(self._zone, self._lenient, rows, dt)
+        return rows, ActivePairs(*(part[:staying].copy() for part in self._kept))
 
     def _distances(self, terms: Kinematics, pairs: np.ndarray, limit: np.ndarray, fromto: np.ndarray) -> np.ndarray:
         """Return the distances of pairs in the configuration of ``terms``, and write their witness points."""
@@ -257,11 +269,13 @@ class CollisionRows:
             gaps.append(mujoco.mj_geomDistance(terms.model, probe.data, p.geom1, p.geom2, 1.0, fromto))
         return candidates[int(np.argmax(gaps))]
 
-    def _second_difference(self, terms: Kinematics, rows: PairRows, dt: float) -> np.ndarray:
-        """Return d̈ along q̈ = 0 by central differences of the distance: rolling, sliding and curvature are then right."""
-        witness = np.flatnonzero(rows.witness)
-        pairs, far, fromto = rows.pair[witness], np.full(len(witness), 10.0), np.zeros((len(witness), 6))
-        total, probe = -2.0 * rows.distance, self._probe
+    def _second_difference(self, terms: Kinematics, rows: PairRows, some: np.ndarray, dt: float) -> np.ndarray:
+        """Return d̈ of some rows along q̈ = 0 by central differences of the distance: rolling, sliding and curvature are then right.
+
+        How far it may differ from that of points fixed in the bodies is bounded.
+        """
+        pairs, far, fromto = rows.pair[some], np.full(len(some), 10.0), np.empty((len(some), 6))
+        fixed, total, probe = rows.bias[some], -2.0 * rows.distance[some], self._probe
         for time in (dt, -dt):
             move_shapes(
                 terms.geom_xpos,
@@ -277,8 +291,8 @@ class CollisionRows:
                 probe.geom_xpos,
                 probe.geom_xmat,
             )
-            total[witness] += self._distances(probe, pairs, far, fromto)
-        return total / dt**2
+            total += self._distances(probe, pairs, far, fromto)
+        return np.minimum(np.maximum(total / dt**2, fixed - CURVATURE), fixed + CURVATURE)
 
     def jacobian(self, terms: Kinematics, rows: PairRows, starts: np.ndarray, out: np.ndarray) -> None:
         """Write uᵀ(J1 − J2) of each row, over the DOFs of its group, into ``out`` from index ``starts[row]``."""

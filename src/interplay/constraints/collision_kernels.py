@@ -27,8 +27,24 @@ RELEASE = 1.1
 CURVATURE = 15.0
 """Bound [m/s²] of what rolling and curvature add to the distance's acceleration: it has no finite value where a witness jumps."""
 
+TOUCH = 1e-6
+"""Gap [m] within which witness points give no direction."""
+
+STILL, AROUND = 2.5e-4, 0.1
+"""Bodies that move against each other by less than this within a step [m], at the witness points and so far around them [m], neither
+roll nor slide: points fixed in them tell the distance to (2.5e-4)²/2r, a few thousandths of a millimetre."""
+
 SAME, SLID, KEPT = 0.015, 0.02, 3
 """Witness points nearer than this are one [m]; an old pair that has slid apart by this much is dropped [m]; how many are kept."""
+
+
+@numba.njit(cache=True)
+def any_below(values, limits):
+    """Return whether any value is below its limit."""
+    least = np.inf
+    for k in range(values.shape[0]):
+        least = min(least, values[k] - limits[k])
+    return least < 0.0
 
 
 @numba.njit(cache=True)
@@ -86,13 +102,13 @@ def write_pair_rows(
         b1, b2, p = bodies[k, 0], bodies[k, 1], rows.points[count]
         for i in range(3):
             p[0, i], p[1, i] = fromto[n, i], fromto[n, 3 + i]
-            u[i] = (p[0, i] - p[1, i]) / d if abs(d) > 1e-6 else hint[n, i]
+            u[i] = (p[0, i] - p[1, i]) / d if abs(d) > TOUCH else hint[n, i]
         length = np.sqrt(u[0] ** 2 + u[1] ** 2 + u[2] ** 2)
         for i in range(3):
             u[i] /= length
             rows.u[count, i] = u[i]
-        rate, bias = _approach(p, u, cvel, bias_acc, com, root, b1, b2)
-        rows.pair[count], rows.distance[count], rows.witness[count] = k, d, True
+        rate, bias, moving = _approach(p, u, cvel, bias_acc, com, root, b1, b2, dt)
+        rows.pair[count], rows.distance[count], rows.witness[count], rows.curved[count] = k, d, True, moving
         rows.rate[count], rows.bias[count] = rate, bias
         if d > influence * (RELEASE if known[n] >= 0 else 1.0):
             if -rate > 0.7 * braking_speed(d - security, BRAKING, dt):
@@ -132,8 +148,9 @@ def write_pair_rows(
                 for i in range(3):
                     slid += (old[0, i] - old[1, i] - gap * u[i]) ** 2
                 if np.sqrt(slid) < SLID and gap < influence:
-                    rate, bias = _approach(old, u, cvel, bias_acc, com, root, b1, b2)
-                    rows.pair[count], rows.distance[count], rows.witness[count] = k, gap, False
+                    rate, bias, _ = _approach(old, u, cvel, bias_acc, com, root, b1, b2, dt)
+                    rows.pair[count], rows.distance[count] = k, gap
+                    rows.witness[count] = rows.curved[count] = False
                     rows.rate[count], rows.bias[count], rows.xi[count] = rate, bias, xi
                     for i in range(3):
                         rows.u[count, i] = u[i]
@@ -146,18 +163,22 @@ def write_pair_rows(
 
 
 @numba.njit(cache=True)
-def _approach(points, u, cvel, bias_acc, com, root, b1, b2):
-    """Return rate and bias of the distance of two points along u; the bias is that of points fixed in their bodies."""
+def _approach(points, u, cvel, bias_acc, com, root, b1, b2, dt):
+    """Return rate and bias of the distance of two points along u, and whether the bodies move against each other.
+
+    The bias is that of points fixed in their bodies.
+    """
     one, two, r1, r2 = np.empty((2, 6)), np.empty((2, 6)), np.empty(3), np.empty(3)
     for i in range(3):
         r1[i], r2[i] = points[0, i] - com[root[b1], i], points[1, i] - com[root[b2], i]
     point_motion(cvel[b1], bias_acc[b1], r1, one)
     point_motion(cvel[b2], bias_acc[b2], r2, two)
-    rate, bias = 0.0, 0.0
+    rate, bias, speed = 0.0, 0.0, 0.0
     for i in range(3):
         rate += u[i] * (one[0, i] - two[0, i])
         bias += u[i] * (one[1, i] - two[1, i])
-    return rate, bias
+        speed += (one[0, i] - two[0, i]) ** 2 + (AROUND * (one[0, 3 + i] - two[0, 3 + i])) ** 2
+    return rate, bias, speed * dt**2 > STILL**2
 
 
 @numba.njit(cache=True)
@@ -167,19 +188,16 @@ def _apart(p, q):
 
 
 @numba.njit(cache=True)
-def set_bounds(zone, lenient, rows, curved, dt):
-    """Write (24); how far the distance's own acceleration may differ from that of points fixed in the bodies is bounded."""
+def set_bounds(zone, lenient, rows, dt):
+    """Write the bounds (24)."""
     for n in range(rows.pair.shape[0]):
         influence, security = zone[rows.pair[n], 0], zone[rows.pair[n], 1]
-        bias = rows.bias[n]
-        if rows.witness[n]:
-            bias = rows.bias[n] = min(max(curved[n], bias - CURVATURE), bias + CURVATURE)
         allowed = approach_limit(rows.distance[n], rows.xi[n], influence, security, BRAKING, dt)
         if -TOUCHING < rows.distance[n] < security:  # inside the margin: withdraw, but without a jerk
             allowed = max(allowed, -max(rows.rate[n], 0.0) - WITHDRAWAL * dt)
         if lenient[rows.pair[n]] and rows.distance[n] < security:  # come no nearer, as soon as that can be
             allowed = max(allowed, -rows.rate[n] - BRAKING * dt, 0.0)
-        rows.bound[n] = (-allowed - rows.rate[n]) / dt - bias
+        rows.bound[n] = (-allowed - rows.rate[n]) / dt - rows.bias[n]
 
 
 @numba.njit(cache=True)

@@ -16,7 +16,6 @@ What follows from the torques found this way is not theirs to say: they are mean
 from __future__ import annotations
 
 import time as clock
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -103,7 +102,7 @@ class IndependentController:
         nan = float("nan")
         found = QPSolution(x, True, "independent", 0, nan, nan, nan, 0.0)
         plan = self.programs.plan(program, found, state, conflicts, clock.perf_counter() - begin)
-        return replace(plan, tau=rounded(tau, FORCE_QUANTUM))
+        return plan._replace(tau=rounded(tau, FORCE_QUANTUM))
 
     # -- the programs --------------------------------------------------------------------------------------------------
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
+import numba
 import numpy as np
 
 from interplay.constraints.contact import Contact
@@ -22,9 +22,13 @@ LAWS = frozenset({"collision", "limit", "torque", "slip", "solver", "fall"})
 """Kinds of conflicts after which a plan cannot be carried out as it is; a wished force is a comfort, no law."""
 
 
-def rounded(x: np.ndarray, quantum: float) -> np.ndarray:
-    """Return the nearest multiples of a quantum."""
-    return np.rint(x / quantum) * quantum
+@numba.njit(cache=True)
+def rounded(x, quantum):
+    """Return the nearest multiples of a quantum (n,)."""
+    out = np.empty(x.shape[0])
+    for i in range(x.shape[0]):
+        out[i] = np.rint(x[i] / quantum) * quantum
+    return out
 
 
 class Conflict(NamedTuple):
@@ -54,8 +58,7 @@ class Timing(NamedTuple):
     solve: float
 
 
-@dataclass(frozen=True)
-class Plan:
+class Plan(NamedTuple):
     """Accelerations (nv,), torques of the motors (nv,) and contact wrenches (n, 6), and what proves or qualifies them."""
 
     qacc: np.ndarray

@@ -137,12 +137,11 @@ class Programs:
         qacc = rounded(found.x[:nv], ACCELERATION_QUANTUM)
         unknowns = rounded(found.x[nv : nv + rows.size], FORCE_QUANTUM)
         wrenches, _, contact = rows.forces(terms, unknowns, assembly.jacobian)
-        tau = terms.mass_times(qacc) + terms.qfrc_bias - terms.qfrc_passive - state.applied - contact
-        tau = rounded(tau, FORCE_QUANTUM)
-        tau[assembly.structure.free_dofs] = 0.0
+        tau = terms.mass_times(qacc)
+        _subtract(tau, terms.qfrc_bias, terms.qfrc_passive, state.applied, contact, assembly.structure.free_dofs)
         return Plan(
             qacc,
-            tau,
+            rounded(tau, FORCE_QUANTUM),
             tuple(assembly.contacts),
             wrenches,
             contact,
@@ -191,6 +190,8 @@ class Programs:
 
     def _grow_slots(self, rows: PairRows) -> bool:
         """Set more collision rows aside, some to spare, if those that are do not suffice; return whether that was so."""
+        if not len(rows.pair):
+            return False
         present = self.assembly.structure.slots if self.assembly else np.zeros(len(self._pairs.groups), np.int64)
         need = np.bincount(self._pairs.group[rows.pair], minlength=len(present))
         short = np.flatnonzero(need > present)
@@ -206,6 +207,15 @@ class Programs:
         culprits = [o.label for o in assembly.objectives if not np.isfinite(o.error(self.terms, state.time)).all()]
         blame = f" (objective {', '.join(culprits)})" if culprits else ""
         raise SolverError(f"the program at t = {state.time:.4f} s holds a number that is not finite{blame}")
+
+
+@numba.njit(cache=True)
+def _subtract(tau, bias, passive, applied, contact, free):
+    """Take all that is not a motor's from M q̈ (12); free DOFs have no motor."""
+    for i in range(tau.shape[0]):
+        tau[i] += bias[i] - passive[i] - applied[i] - contact[i]
+    for i in free:
+        tau[i] = 0.0
 
 
 @numba.njit(cache=True)

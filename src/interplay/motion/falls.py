@@ -8,7 +8,6 @@ counts on no contact, and nothing gives way. Who has fallen lets go of everythin
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -227,7 +226,7 @@ class Falls:
         yielding = terms.mass_solved(unit)[np.arange(len(dofs)), dofs]
         limit = np.nan_to_num(self._limit[dofs], nan=0.0)
         tau[dofs] = np.clip(-terms.qvel[dofs] / (max(LIMP, 5.0 * self._dt) * yielding), -limit, limit)
-        return replace(plan, tau=tau, conflicts=(*plan.conflicts, *(Conflict("fall", n, 0.0, "") for n in self.fallen)))
+        return plan._replace(tau=tau, conflicts=(*plan.conflicts, *(Conflict("fall", n, 0.0, "") for n in self.fallen)))
 
     # -- checkpoints ---------------------------------------------------------------------------------------------------
 

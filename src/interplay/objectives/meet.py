@@ -52,7 +52,7 @@ class Meet(Pose):
         self._via = None if via is None else vector("via", via, 3)
         turn = self.weight if turn_weight is None else number("turn_weight", turn_weight, 0, 1e9)
         share = np.sqrt(turn / self.weight) if self.weight > 0 else 1.0
-        self._scale = np.array([1.0, 1.0, 1.0, share, share, share])
+        self._scale = None if share == 1.0 else np.array([1.0, 1.0, 1.0, share, share, share])
         site = _site(terms, surface)
         self._start = np.concatenate([terms.site_xpos[site], quaternion_of(terms.site_xmat[site])])
         self._planar = bool(terms.model.site_type[site] == int(mujoco.mjtGeom.mjGEOM_BOX))
@@ -88,8 +88,7 @@ class Meet(Pose):
         if self._by is not None:
             goal[:3] += turn @ self._by
         if self._pointing is not None:
-            x, z = turn @ self._pointing, rotation(goal[3:])[:, 2]
-            goal[3:] = quaternion_of(np.column_stack([x, np.cross(z, x), z]))
+            goal[3:] = quaternion_of(_pointed(goal[3:], turn, self._pointing))
         return goal
 
     def sample(self, terms: Kinematics, time: float) -> Sample:
@@ -100,8 +99,10 @@ class Meet(Pose):
 
     def feature(self, terms: Kinematics, time: float) -> Feature:
         """Return the feature of the pose, its rows scaled so that one weight serves both parts."""
-        error, velocity, jacobian, bias = super().feature(terms, time)
-        k = self._scale
+        x, k = super().feature(terms, time), self._scale
+        if k is None:
+            return x
+        error, velocity, jacobian, bias = x
         return Feature(k * error, k * velocity, k[:, None] * jacobian, k * bias)
 
     def error(self, terms: Kinematics, time: float) -> np.ndarray:
@@ -136,3 +137,16 @@ def _face_to_face(start, place, turn, planar, stand_off):
     for i in range(4):
         goal[3 + i] = quat[i]
     return goal
+
+
+@numba.njit(cache=True)
+def _pointed(quat, turn, pointing):
+    """Return the axes (3, 3) with the normal of an orientation whose x axis points along a target (in the target's axes)."""
+    now, out = rotation(quat), np.empty((3, 3))
+    for i in range(3):
+        out[i, 0] = turn[i, 0] * pointing[0] + turn[i, 1] * pointing[1] + turn[i, 2] * pointing[2]
+        out[i, 2] = now[i, 2]
+    for i in range(3):
+        j, k = (i + 1) % 3, (i + 2) % 3
+        out[i, 1] = out[j, 2] * out[k, 0] - out[k, 2] * out[j, 0]
+    return out

@@ -157,8 +157,8 @@ class ActiveSet:
     def _load(self, qp: QP) -> bool:
         """Take the values of a problem; return whether bounds cross."""
         k, g = self._layout, len(qp.h_l)
-        self._qp, self._changes = qp, 0
-        np.take(qp.G.data, k.from_G, out=k.C.val[: len(k.from_G)])
+        self._qp, self._changes, self._softness = qp, 0, kkt.DUAL
+        np.take(qp.G.data, k.from_G, out=k.C.val[: len(k.from_G)], mode="clip")
         self._low[:g], self._low[g:], self._high[:g], self._high[g:] = qp.h_l, qp.x_l, qp.h_u, qp.x_u
         return kkt.prepare(self._low, self._high, self._side, self._at.mu, *k.C, self._length)
 
@@ -182,6 +182,7 @@ class ActiveSet:
             k.diagonal,
             k.n,
             k.m,
+            self._softness,
         )
         try:
             if k.factor is None:
@@ -219,7 +220,10 @@ class ActiveSet:
             row = kkt.most_violated(*self._layout.C, self._low, self._high, self._side, self._length, self._at.x)
             if row < 0:
                 return "solved"
-            problem = self._add(row)
+            if self._softness != kkt.FINE:
+                self._softness = kkt.FINE
+                problem = self._factorise()
+            problem = problem or self._add(row)
         return problem
 
     def _settle(self) -> str:
@@ -371,7 +375,7 @@ class ActiveSet:
         self._T[w] = k.factor.solve(self._rhs)  # type: ignore[union-attr]
         self._border[w] = entry
         self._width = w + 1
-        kkt.border_product(self._border[: w + 1], *k.C, k.place, self._T, self._S)
+        kkt.border_product(self._border[: w + 1], *k.C, k.place, self._T, self._S, self._softness)
         return ""
 
     def _shrink(self, entry: int) -> None:

@@ -16,8 +16,10 @@ from scipy import sparse
 from interplay.maths.linear import solve_in_place
 from interplay.qp.problem import QP, compress, coordinates
 
-PRIMAL, DUAL = 1e-9, 1e-10
-"""Regularisation of P's diagonal and of the rows: the factorisation exists whatever the rows are."""
+PRIMAL, DUAL, FINE = 1e-10, 3e-9, 1e-10
+"""Regularisation of P's diagonal and of the rows, with which the factorisation exists whatever the rows are. As long as the first
+guess of the rows that hold is right, more of the rows' saves corrections: less digits are lost to rounding. Where rows change, a fine
+one tells those apart that nearly depend on each other."""
 
 SHORT = 8
 """Rows with at most so many entries stand in the factorised matrix."""
@@ -177,7 +179,7 @@ def prepare(low, high, side, mu, ptr, col, val, length):
 
 
 @numba.njit(cache=True)
-def fill(K, P, p_at, A, a_at, val, c_from, c_at, c_owner, resident, place, side, factored, diagonal, n, m):
+def fill(K, P, p_at, A, a_at, val, c_from, c_at, c_owner, resident, place, side, factored, diagonal, n, m, dual):
     """Write the values of K; return the largest cost on its diagonal, and how many rows hold that do not stand in it."""
     for e in range(K.shape[0]):
         K[e] = 0.0
@@ -190,12 +192,12 @@ def fill(K, P, p_at, A, a_at, val, c_from, c_at, c_owner, resident, place, side,
     for e in range(a_at.shape[0]):
         K[a_at[e]] += A[e]
     for i in range(n, n + m):
-        K[diagonal[i]] = -DUAL
+        K[diagonal[i]] = -dual
     for i in range(factored.shape[0]):
         factored[i] = 0
     for k in range(resident.shape[0]):
         factored[resident[k]] = side[resident[k]]
-        K[diagonal[n + m + k]] = -DUAL if side[resident[k]] != 0 else -1.0
+        K[diagonal[n + m + k]] = -dual if side[resident[k]] != 0 else -1.0
     for e in range(c_at.shape[0]):
         if side[c_owner[e]] != 0:
             K[c_at[e]] = val[c_from[e]]
@@ -303,13 +305,13 @@ def across(entry, ptr, col, val, place, z):
 
 
 @numba.njit(cache=True)
-def border_product(border, ptr, col, val, place, T, S):
+def border_product(border, ptr, col, val, place, T, S, dual):
     """Write the last row and column of S = D − Bᵀ K⁻¹ B."""
     w = border.shape[0] - 1
     for a in range(w + 1):
         S[a, w] = S[w, a] = -across(border[a], ptr, col, val, place, T[w])
     if border[w] >= 0:
-        S[w, w] -= DUAL
+        S[w, w] -= dual
 
 
 @numba.njit(cache=True)

@@ -37,7 +37,7 @@ class DirectWorld:
             return self._physics.carry_out(state, plan, time)
         qpos, qvel = integrate(self._model, state.qpos, state.qvel, plan.qacc, self._dt)
         touching = Touching(plan.contacts, plan.wrenches)
-        after = State(time, qpos, qvel, np.zeros_like(qvel), plan.memory._replace(felt=touching))
+        after = State(time, qpos, qvel, self._nothing, plan.memory._replace(felt=touching))
         return Outcome(after, plan.qacc, plan.tau, touching, plan.qfrc_contact, self._nothing, (), plan.conflicts, plan)
 
     def checkpoint(self) -> None:
