@@ -23,6 +23,17 @@ _ARGUMENTS = [
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
 ]
 
+_DRAWN_WHEN_LOOKED_AT = """
+window.lookedAt = false;
+for (const name of ["drawElements", "drawArrays", "drawElementsInstanced", "drawArraysInstanced"]) {
+  const draw = WebGL2RenderingContext.prototype[name];
+  WebGL2RenderingContext.prototype[name] = function (...how) { if (window.lookedAt) draw.apply(this, how); };
+}
+"""
+"""Software takes 0.2 s for a picture of three people, and would do nothing else: the page draws when a test looks at it."""
+
+_TWO_FRAMES = "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
+
 
 class Tab:
     """A browser window of its own (own cookies, own cache) with a log of its requests and errors."""
@@ -44,6 +55,10 @@ class Tab:
         own = ("file:", "data:", "blob:", "about:", "http://127.0.0.1:", "ws://127.0.0.1:")
         return [url for url in self.requests if not url.startswith(own)]
 
+    def draw_when_looked_at(self) -> None:
+        """Draw only for ``shot``: of a stage, which draws again and again."""
+        self.page.add_init_script(_DRAWN_WHEN_LOOKED_AT)
+
     def offline(self) -> None:
         """Take the network away, loopback too."""
         self._context.set_offline(True)
@@ -51,12 +66,19 @@ class Tab:
     def shot(self, name: str = "", selector: str = "") -> np.ndarray:
         """Return what is seen (h, w, 3), of the page or of an element; with a name also as a file beside the test's own."""
         target = self.page.locator(selector).first if selector else self.page
+        self.page.evaluate("window.lookedAt = true")
+        self.next_frame()
         image = Image.open(
             io.BytesIO(target.screenshot(animations="allow", scale="css", timeout=1000 * PATIENCE))
         ).convert("RGB")
+        self.page.evaluate("window.lookedAt = false")
         if name:
             image.save(self._shots / f"{name}.png")
         return np.asarray(image).astype(int)
+
+    def next_frame(self) -> None:
+        """Wait until the page has drawn what it knows."""
+        self.page.evaluate(_TWO_FRAMES)
 
     def until(self, true: Callable[[], object], what: str, seconds: float = PATIENCE):
         """Wait until something is true and return it; a test that waits in vain says for what, and what the page complained of."""
@@ -96,6 +118,8 @@ def open_tab(chromium, tmp_path):
         tabs.append(Tab(chromium, tmp_path))
         if not online:
             tabs[-1].offline()
+        if url.startswith("http:"):
+            tabs[-1].draw_when_looked_at()
         tabs[-1].page.goto(url)
         return tabs[-1]
 

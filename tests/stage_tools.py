@@ -227,9 +227,8 @@ class Stage:
 def point_at(tab, x, y):
     """Move the mouse somewhere, and wait: what is under it is found when a frame is drawn."""
     tab.page.mouse.move(x, y)
-    drawn = "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
     for _ in range(2):
-        tab.page.evaluate(drawn)
+        tab.next_frame()
         tab.page.wait_for_timeout(200)
 
 

@@ -53,14 +53,21 @@ def relax(qp: QP, rows: Iterable[Slack], solver: QPSolver, conflict: Conflicting
     scale = COST_SCALE * min(1.0, LARGE_COST / max(float(qp.P.diagonal().max(initial=0.0)), 1e-9))
     qp = _uncross(qp)._replace(P=scale * qp.P, c=scale * qp.c)
     elastic: list[Slack] = []
+    levels: list[list[Slack]] = []
     for _, level in groupby(sorted(rows, key=lambda row: (row.order, row.block, row.index)), lambda row: row.order):
-        elastic += level
-        if conflict is not None and not _concerns(conflict, elastic):
-            continue
-        found = _try(qp, elastic, solver)
-        if found is not None:
-            return found
-    return _try(qp, [row._replace(cap=np.inf) for row in elastic], solver)
+        elastic = [*elastic, *level]
+        if conflict is None or _concerns(conflict, elastic):
+            levels.append(elastic)
+    # What one level solves, later ones do: after the first, which often suffices, halve what is left.
+    found, low, high, middle = None, 0, len(levels), 0
+    while low < high:
+        better = _try(qp, levels[middle], solver)
+        if better is not None:
+            found, high = better, middle
+        else:
+            low = middle + 1
+        middle = (low + high) // 2
+    return found or _try(qp, [row._replace(cap=np.inf) for row in elastic], solver)
 
 
 def _try(qp: QP, rows: list[Slack], solver: QPSolver) -> Relaxed | None:

@@ -13,6 +13,7 @@ from interplay.errors import InputError, SceneError, vector
 from interplay.scene.surfaces import surface
 
 if TYPE_CHECKING:
+    from interplay.scene.kinematics import Kinematics
     from interplay.scene.scene import Scene
 
 _MEET, _KEEP, _BALANCE, _POSTURE = 30.0, 100.0, 3.0, 0.08
@@ -54,6 +55,8 @@ def solve_reach(
                 f"target of {m.site(s).name!r}: expected a direction after the point, got one of zero length"
             )
     pairs = [(s, scene.site(t) if isinstance(t, str) else t) for s, t in pairs]
+    planar = [surface(m, s).kind == "planar" for s, _ in pairs]
+    bodies = {name: scene.body(name) for name in movers}
     balanced = [
         n for n in movers if balance and scene.kind(n) == "character" and any(k.startswith(f"{n}/") for k in kept)
     ]
@@ -75,10 +78,12 @@ def solve_reach(
         return q
 
     def residuals(x: np.ndarray, comfort: float, start: np.ndarray) -> np.ndarray:
-        terms.update(configuration(x), np.zeros(nv))
-        parts = [_MEET * _gap(scene, terms, s, t) for s, t in pairs]
+        terms.place(configuration(x))
+        if balanced:
+            mujoco.mj_comPos(m, terms.data)
+        parts = [_MEET * _gap(terms, s, t, flat) for (s, t), flat in zip(pairs, planar, strict=True)]
         parts += [_KEEP * _pose_error(terms, s, pose) for s, pose in zip(kept_sites, kept_pose, strict=True)]
-        parts += [comfort * _BALANCE * (terms.subtree_com[scene.body(name)][:2] - supports[name]) for name in balanced]
+        parts += [comfort * _BALANCE * (terms.subtree_com[bodies[name]][:2] - supports[name]) for name in balanced]
         return np.concatenate([*parts, comfort * _POSTURE * (x - start)])
 
     # First a comfortable posture near the goal, then from there exactly onto it.
@@ -97,8 +102,8 @@ def solve_reach(
         ).x
     q = configuration(x)
     terms.place(q)
-    for s, t in pairs:
-        error = float(np.abs(_gap(scene, terms, s, t)).max())
+    for (s, t), flat in zip(pairs, planar, strict=True):
+        error = float(np.abs(_gap(terms, s, t, flat)).max())
         if error > TOLERANCE:
             goal = t if isinstance(t, np.ndarray) else m.site(t).name
             raise SceneError(
@@ -123,23 +128,23 @@ def _bounds(m: mujoco.MjModel, dofs: np.ndarray, q0: np.ndarray) -> tuple[np.nda
     return lower, upper
 
 
-def _gap(scene: Scene, terms, site: int, target) -> np.ndarray:
+def _gap(terms: Kinematics, site: int, target: int | np.ndarray, planar: bool) -> np.ndarray:
     """Return what separates a surface from its target: position, and misalignment of its axis unless the target is a point."""
     p, axis = terms.site_xpos[site], terms.site_xmat[site].reshape(3, 3)[:, 2]
     if isinstance(target, np.ndarray):
+        if target.size == 3:
+            return p - target
         place, other = target[:3], target[3:] / np.linalg.norm(target[3:])
-        if not len(other):
-            return p - place
     else:
         place, other = terms.site_xpos[target], terms.site_xmat[target].reshape(3, 3)[:, 2]
-    if surface(scene.model, site).kind == "planar":
+    if planar:
         aim = -other
     else:
         aim = other if axis @ other >= 0 else -other
     return np.concatenate([p - place, axis - aim])
 
 
-def _pose_error(terms, site: int, pose: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
+def _pose_error(terms: Kinematics, site: int, pose: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
     """Return the 6D error of a site from a pose, world axes."""
     R = terms.site_xmat[site].reshape(3, 3)
     turn = pose[1] @ R.T
