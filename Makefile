@@ -46,10 +46,10 @@ types: $(VENV)/ready
 	$(BIN)/pyright
 
 test: browser setup lint types
-	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 test-slow: setup
-	$(BIN)/python -m pytest -m slow -v
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -m slow -v
 
 bench: setup
 	$(BIN)/interplay bench --out $(OUT)/bench

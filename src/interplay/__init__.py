@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-import interplay.headless  # noqa: F401 - must come before MuJoCo
+import interplay.startup  # noqa: F401 - must come before MuJoCo and NumPy
 from interplay.constraints.base import GivesWay, Limit, LimitRows
 from interplay.constraints.contact import Contact
 from interplay.constraints.speed import SpeedLimit

@@ -22,11 +22,27 @@ _MEET, _KEEP, _BALANCE, _POSTURE = 30.0, 100.0, 3.0, 0.08
 TOLERANCE = 2e-4
 """Largest remaining error of a reached surface [m, rad]."""
 
+_MOST_FOUND = 64
+_found: dict[tuple, np.ndarray] = {}
+"""Poses found lately, by all that they depend on: a scenario that is built again stands there at once."""
+
 
 def solve_reach(
     scene: Scene, goals: Sequence[tuple[str, str | Sequence[float]]], keep: Sequence[str] | None, balance: bool
 ) -> np.ndarray:
     """Return the configuration in which every goal is met, moving only the models that own the reaching surfaces."""
+    asked = tuple((name, t if isinstance(t, str) else tuple(np.ravel(t).tolist())) for name, t in goals)
+    key = scene.xml, scene.qpos.tobytes(), asked, None if keep is None else tuple(keep), balance
+    if key not in _found:
+        _found[key] = _solve(scene, goals, keep, balance)
+        while len(_found) > _MOST_FOUND:
+            del _found[next(iter(_found))]
+    return _found[key].copy()
+
+
+def _solve(
+    scene: Scene, goals: Sequence[tuple[str, str | Sequence[float]]], keep: Sequence[str] | None, balance: bool
+) -> np.ndarray:
     m, q0 = scene.model, scene.qpos
     terms = scene.kinematics()
     movers = sorted({name.split("/")[0] for name, _ in goals})

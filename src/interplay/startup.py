@@ -1,4 +1,4 @@
-"""Chooses how MuJoCo renders on a machine without a screen. MuJoCo decides on import, so this comes before it."""
+"""What libraries decide when they are loaded, so that it is settled before: how MuJoCo renders, how many threads NumPy takes."""
 
 from __future__ import annotations
 
@@ -16,4 +16,10 @@ def choose_backend() -> None:
             return
 
 
+def use_one_thread() -> None:
+    """Let NumPy take one thread unless the user has chosen: matrices are small, and threads that wait for a busy core cost tenfold."""
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+
 choose_backend()
+use_one_thread()
