@@ -286,10 +286,10 @@ def test_recorded_hands_come_back_from_the_recording(tmp_path):
     )
     report = run("stand", tmp_path / "a", seconds=0.8, targets=tmp_path / "t.csv")
     assert report["unused_adjustments"] == ["Com al"]
-    export(tmp_path / "a", tmp_path / "again.csv")
-    run("stand", tmp_path / "b", seconds=0.8, targets=tmp_path / "again.csv")
-    export(tmp_path / "b", tmp_path / "b.csv")
-    assert (tmp_path / "again.csv").read_text() == (tmp_path / "b.csv").read_text()
+    export(tmp_path / "a", tmp_path / "again.targets.csv")
+    run("stand", tmp_path / "b", seconds=0.8, targets=tmp_path / "again.targets.csv")
+    export(tmp_path / "b", tmp_path / "b.targets.csv")
+    assert (tmp_path / "again.targets.csv").read_text() == (tmp_path / "b.targets.csv").read_text()
     from interplay.io.recording import Recording
 
     a, b = Recording(tmp_path / "a"), Recording(tmp_path / "b")

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from interplay.io.export import export
-from interplay.io.playback import captioned
+from interplay.io.formats.html import captioned
 from interplay.io.recording import Recording
 from interplay.runs.run import run
 

@@ -260,10 +260,10 @@ def test_live_input_is_recorded_as_a_targets_file(tmp_path):
     (tmp_path / "in.csv").write_text("0.3, com, 0.05, 0.02, 0.8\n0.996, com, 0.05, -0.02, 0.8\n")
     run("stand", tmp_path / "a", seconds=1.0, targets=tmp_path / "in.csv")
     run("stand", tmp_path / "a", seconds=2.0, targets=tmp_path / "in.csv", resume=True)
-    export(tmp_path / "a", tmp_path / "out.csv")
-    rows = (tmp_path / "out.csv").read_text().splitlines()
+    export(tmp_path / "a", tmp_path / "out.targets.csv")
+    rows = (tmp_path / "out.targets.csv").read_text().splitlines()
     assert [row.split(",")[0] for row in rows] == ["time", "0.3", "1"]
-    run("stand", tmp_path / "b", seconds=2.0, targets=tmp_path / "out.csv")
+    run("stand", tmp_path / "b", seconds=2.0, targets=tmp_path / "out.targets.csv")
     assert_allclose(Recording(tmp_path / "b")["qpos"], Recording(tmp_path / "a")["qpos"], atol=1e-7)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.console import Console
@@ -250,32 +250,27 @@ def check(
     console.print(f"[green]{escape(str(file))} can be run[/green]", highlight=False, soft_wrap=True)
 
 
-@app.command()
-def export(
-    folder: Annotated[Path, typer.Argument(help="Folder of a run.")],
-    out: Annotated[
-        Path,
-        typer.Argument(
-            help="File to write: .npz (exact record), .png (film strip), .html (playback) or .csv (live input)."
-        ),
-    ],
-    frames: Annotated[int, typer.Option(help="Frames of a film strip.")] = 12,
-    columns: Annotated[int, typer.Option(help="Columns of a film strip.")] = 6,
-    begin: Annotated[float | None, typer.Option(help="First second of a film strip.")] = None,
-    end: Annotated[float | None, typer.Option(help="Last second of a film strip.")] = None,
-) -> None:
-    """Write a recording as an exact record, a film strip or a self-contained page."""
+@app.command(
+    add_help_option=False,
+    context_settings={"ignore_unknown_options": True},
+    short_help="Write a recording as a film, armatures, a page, arrays, …",
+)
+def export(arguments: Annotated[list[str] | None, typer.Argument()] = None) -> None:
+    """Write a recording in the format that the ending of OUT names; each has its own options."""
+    from interplay.cli_export import parse_export
     from interplay.io.export import export as export_recording
 
-    options: dict[str, Any] = (
-        {"frames": frames, "columns": columns, "begin": begin, "end": end} if out.suffix.lower() == ".png" else {}
-    )
+    wanted = parse_export(arguments or [], console)
+    if wanted is None:
+        return
+    folder, out, options = wanted
 
     def warn(line: str) -> None:
         errors.print(f"[yellow]warning:[/yellow] {line}", highlight=False, soft_wrap=True)
 
-    with console.status(f"writing {out.name}"):
-        export_recording(folder, out, warn, **options)
+    with _progress() as bar:
+        task = bar.add_task(f"writing {out.name}", total=1.0, phase="")
+        export_recording(folder, out, warn, lambda done: bar.update(task, completed=done), **options)
     console.print(f"written: [bold]{out}[/bold] ({out.stat().st_size / 1e6:.2f} MB)")
 
 

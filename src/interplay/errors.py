@@ -5,11 +5,12 @@ from __future__ import annotations
 import difflib
 import errno
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
+import pydantic
 
 
 class InterplayError(Exception):
@@ -146,3 +147,18 @@ def quaternion(what: str, value: Any) -> np.ndarray:
     if norm < 1e-9:
         raise InputError(f"{what}: expected a quaternion (w, x, y, z), got one of zero length")
     return q / norm
+
+
+Checked = TypeVar("Checked", bound=pydantic.BaseModel)
+
+
+def checked(kind: type[Checked], what: str, given: Mapping[str, Any]) -> Checked:
+    """Return values as a pydantic model, or raise an error that names what is wrong with them, or the nearest known name."""
+    for key in given:
+        if key not in kind.model_fields:
+            raise unknown_name(what, key, kind.model_fields)
+    try:
+        return kind(**given)
+    except pydantic.ValidationError as error:
+        problems = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}, got {e['input']!r}" for e in error.errors())
+        raise InputError(f"{what}: {problems}") from None

@@ -10,7 +10,7 @@ import mujoco
 import numpy as np
 import pydantic
 
-from interplay.errors import InputError, unknown_name
+from interplay.errors import InputError, checked
 from interplay.models.base import Model
 from interplay.models.humanoid import Humanoid
 from interplay.motion.controls import Control
@@ -65,18 +65,7 @@ class Scenario:
     def __init__(self, parameters: Mapping[str, Any] | None = None, character: Model | None = None):
         """Take parameter values by name (strings are converted), and a character to play instead of the scenario's own."""
         self.character = character
-        given = dict(parameters or {})
-        known = type(self).Parameters.model_fields
-        for key in given:
-            if key not in known:
-                raise unknown_name(f"parameter of {self.name!r}", key, known)
-        try:
-            self.p = type(self).Parameters(**given)
-        except pydantic.ValidationError as error:
-            problems = "; ".join(
-                f"{'.'.join(str(x) for x in e['loc'])}: {e['msg']}, got {e['input']!r}" for e in error.errors()
-            )
-            raise InputError(f"parameters of {self.name!r}: {problems}") from None
+        self.p = checked(type(self).Parameters, f"parameter of {self.name!r}", parameters or {})
 
     def scale(self, height: float) -> float:
         """Return how much taller the given character is than one of some height [m]; 1 without one."""

@@ -271,7 +271,7 @@ class Performer:
 
     def _save(self, client: int, what: str) -> None:
         if not isinstance(self._act, LiveAct):
-            raise InputError("this is a recording: its live input is written by interplay export DIR OUT.csv")
+            raise InputError("this is a recording: its live input is written by interplay export DIR OUT.targets.csv")
         act, stem = self._act, Path(self.name).stem
         texts: dict[str, tuple[str, Callable[[], str]]] = {
             "targets": (f"{stem}-performance.csv", act.targets),

@@ -8,7 +8,9 @@ from itertools import groupby
 from pathlib import Path
 
 import numpy as np
+import pydantic
 
+from interplay.io.formats.base import Format, Options, Progress
 from interplay.io.grips import recorded_grips
 from interplay.io.recording import Recording
 from interplay.view.camera import Camera, first_shot
@@ -16,11 +18,17 @@ from interplay.view.cast import Cast, lay_ground
 from interplay.view.gate import close_server, open_server
 
 
-def write_html(recording: Recording, out: Path, *, fps: float = 25.0) -> None:
-    """Write a page that plays the recording at so many frames a second, seen as its scenario's camera sees it."""
+class PageOptions(Options):
+    """Of a page."""
+
+    fps: float = pydantic.Field(25.0, ge=1, le=240, description="frames a second")
+
+
+def write(recording: Recording, out: Path, options: PageOptions, progress: Progress) -> None:
+    """Write a page that plays the recording, seen as its scenario's camera sees it."""
     motion, time, dt = recording["qpos"], recording["time"], float(recording.header["dt"])
     grips = recorded_grips(recording)
-    stride = max(1, round(1.0 / (fps * dt)))
+    stride = max(1, round(1.0 / (options.fps * dt)))
     # By time, not by steps: where some are missing, the last one before stands still.
     moments = np.arange(time[0], time[-1] + 0.5 * dt, stride * dt)
     picks = np.searchsorted(time, moments + 1e-6, side="right") - 1
@@ -34,7 +42,8 @@ def write_html(recording: Recording, out: Path, *, fps: float = 25.0) -> None:
         first.position, first.look_at, first.up, first.fov = shot.position, shot.look_at, (0, 0, 1.0), shot.fov
         cast.place(motion[0], grips.at(float(time[0])))
         serializer = server.get_scene_serializer()
-        for t in picks:
+        for n, t in enumerate(picks):
+            progress(n / len(picks))
             cast.place(motion[t], grips.at(float(time[t])))
             serializer.insert_sleep(stride * dt)
         page = serializer.as_html()
@@ -75,3 +84,6 @@ def captioned(page: str, title: str, phases: list[tuple[float, str]], duration: 
     extra = Path(__file__).with_name("captions.html").read_text(encoding="utf-8").replace("{{score}}", score)
     head, end, tail = page.rpartition("</body>")
     return head.replace("<title>Viser</title>", f"<title>{html.escape(title)}</title>", 1) + extra + end + tail
+
+
+FORMAT = Format((".html",), "a page that plays it, without server or network", write, PageOptions)
