@@ -102,9 +102,7 @@ def _rig(m: mujoco.MjModel, bodies: list[int]) -> Rig:
         geoms.setdefault(geom, places[int(m.geom_bodyid[geom])])
     empty = np.zeros((len(bones), 3))
     frames = _rest_frames(m, bones, bool(hands))
-    rig = Rig(
-        owner or bones[0].name, tuple(bones), "T" if hands else "reference", empty, empty, frames, hands, geoms
-    )
+    rig = Rig(owner or bones[0].name, tuple(bones), "T" if hands else "reference", empty, empty, frames, hands, geoms)
     return _measured(m, _on_the_ground(m, rig))
 
 
