@@ -54,7 +54,7 @@ class Rig(NamedTuple):
     rest: np.ndarray
     """Where bones begin in the rest pose (n, 3) [m]."""
     ends: np.ndarray
-    """Where they end (n, 3): of several next ones at the first, of the last in a row where its shape ends."""
+    """Where they end (n, 3): where the next one begins (a hand: the middle finger), of the last in a row where its shape ends."""
     bodies: dict[int, Frame]
     """The frames of its bodies in the rest pose."""
     hands: dict[int, Hand]
@@ -163,7 +163,8 @@ def _measured(m: mujoco.MjModel, rig: Rig) -> Rig:
     for k, bone in enumerate(rig.bones):
         following = [c for c, other in enumerate(rig.bones) if other.parent == k]
         if following:
-            ends[k] = rest[following[0]]
+            middle = (c for c in following if rig.bones[c].finger == ("middle", 0))
+            ends[k] = rest[next(middle, following[0])]
         elif bone.finger is None:
             ends[k] = _tip(m, rig, k, rest[k])
     return rig._replace(rest=rest, ends=ends)
