@@ -20,6 +20,9 @@ GROUND = -1
 """What a root bone rides on, which is no bone of a rig: the ground below the character."""
 
 
+_UP, _FRONT = np.array([0.0, 0.0, 1.0]), np.array([0.0, -1.0, 0.0])
+
+
 class Armature(NamedTuple):
     """A rig in a convention: its bones, parents before children, in the rig's rest pose."""
 
@@ -34,9 +37,23 @@ class Armature(NamedTuple):
     own: tuple[int, ...]
     """Of each of the rig's bones, its place here."""
 
-    def offsets(self) -> np.ndarray:
-        """Return where bones begin in the rest pose, counted from the beginning of their parents (n, 3) [m]."""
-        return np.array([p - (self.rest[k] if k >= 0 else 0.0) for p, k in zip(self.rest, self.parents, strict=True)])
+    def axes(self) -> np.ndarray:
+        """Return axes of bones in the rest pose (n, 3, 3), as columns: y along the bone, z to the front (feet: up)."""
+        out = np.empty((len(self.names), 3, 3))
+        for k, carrier in enumerate(self.carriers):
+            following = [n for n, parent in enumerate(self.parents) if parent == k]
+            if carrier == GROUND:
+                end = self.rest[k] + _UP
+            elif k == self.own[carrier] or not following:
+                end = self.rig.ends[carrier]
+            else:
+                end = self.rest[following[0]]
+            out[k] = _axes(end - self.rest[k])
+        return out
+
+    def rest_pose(self) -> Poses:
+        """Return its rest pose as the only moment of a motion."""
+        return Poses(self.rest[None], np.broadcast_to(np.eye(3), (1, len(self.names), 3, 3)))
 
     def ends(self) -> dict[int, np.ndarray]:
         """Return where the bones end that none follows, in the rest pose [m]."""
@@ -53,16 +70,27 @@ class Armature(NamedTuple):
                 at[:, k] = poses.positions[:, carrier] + poses.rotations[:, carrier] @ arm
         return Poses(at, turn)
 
-    def local(self, poses: Poses) -> Poses:
-        """Return its bones over time, each in the frame of its parent."""
-        world = self.poses(poses)
-        at, turn = world.positions.copy(), world.rotations.copy()
-        for k, parent in enumerate(self.parents):
-            if parent >= 0:
-                back = world.rotations[:, parent].transpose(0, 2, 1)
-                at[:, k] = np.einsum("tij,tj->ti", back, world.positions[:, k] - world.positions[:, parent])
-                turn[:, k] = back @ world.rotations[:, k]
-        return Poses(at, turn)
+
+def local(armature: Armature, poses: Poses, axes: np.ndarray) -> Poses:
+    """Return an armature's bones over time, each with its own axes of the rest pose (n, 3, 3) and in the frame of its parent."""
+    turned = poses.rotations @ axes
+    at, turn = poses.positions.copy(), turned.copy()
+    for k, parent in enumerate(armature.parents):
+        if parent >= 0:
+            back = turned[:, parent].transpose(0, 2, 1)
+            at[:, k] = np.einsum("tij,tj->ti", back, poses.positions[:, k] - poses.positions[:, parent])
+            turn[:, k] = back @ turned[:, k]
+    return Poses(at, turn)
+
+
+def _axes(way: np.ndarray) -> np.ndarray:
+    """Return a frame with y along a way."""
+    size = float(np.linalg.norm(way))
+    y = way / size if size > 1e-6 else _UP
+    hint = _FRONT if abs(y @ _FRONT) < 0.8 else _UP
+    z = hint - y * (hint @ y)
+    z /= np.linalg.norm(z)
+    return np.column_stack([np.cross(y, z), y, z])
 
 
 def _headings(rotations: np.ndarray) -> np.ndarray:
