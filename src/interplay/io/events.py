@@ -77,7 +77,7 @@ def _contacts(recording: Recording, time: np.ndarray) -> list[_Contact]:
     for names in recording.contacts:
         entries = [next((c for c in s if (c["first"], c["second"]) == names), None) for s in recording.contact_sets]
         there = np.array([entry is not None for entry in entries])[recording["contact_set"]]
-        edges = np.flatnonzero(np.diff(there, prepend=False, append=False)).reshape(-1, 2)
+        edges = np.flatnonzero(np.diff(there, prepend=False, append=False)).reshape(-1, 2).tolist()
         spans = [(_rounded(time[a]), None if b == len(time) else _rounded(time[b])) for a, b in edges]
         first, second = (m.body(int(m.site(name).bodyid[0])).name for name in names)
         kinds = {entry["kind"] for entry in entries if entry is not None}
