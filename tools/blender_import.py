@@ -25,7 +25,7 @@ def main() -> None:
     if "render" in request:
         render(**request["render"])
     if "fbx" in request:
-        bpy.ops.export_scene.fbx(filepath=request["fbx"], add_leaf_bones=False, bake_anim_use_nla_strips=False)
+        write_fbx(request["fbx"])
     Path(sys.argv[2]).write_text(json.dumps(answer))
 
 
@@ -40,7 +40,7 @@ def read(file: str, fps: int) -> int:
         bpy.ops.import_anim.bvh(filepath=file, frame_start=1)
         return 1
     elif kind == ".fbx":
-        bpy.ops.import_scene.fbx(filepath=file)
+        bpy.ops.import_scene.fbx(filepath=file, anim_offset=0.0)
     else:
         bpy.ops.wm.usd_import(filepath=file)
     return 0
@@ -62,7 +62,23 @@ def armatures(frames: list[int], first: int, bones: list[str]) -> dict[str, dict
     return out
 
 
-def render(picture: str, frame: int, width: int = 960, height: int = 720, engine: str = "CYCLES", camera: dict | None = None) -> None:
+def write_fbx(file: str) -> None:
+    """Write the scene as FBX, with the motion that is shown, frame by frame."""
+    actions = [thing.animation_data.action for thing in bpy.data.objects if thing.animation_data]
+    last = max((action.frame_range[1] for action in actions if action), default=1)
+    bpy.context.scene.frame_start, bpy.context.scene.frame_end = 0, round(last)
+    bpy.ops.export_scene.fbx(
+        filepath=file,
+        add_leaf_bones=False,
+        bake_anim_use_nla_strips=False,
+        bake_anim_use_all_actions=False,
+        bake_anim_simplify_factor=0.0,
+    )
+
+
+def render(
+    picture: str, frame: int, width: int = 960, height: int = 720, engine: str = "CYCLES", camera: dict | None = None
+) -> None:
     """Render a frame as the imported camera sees it, or from one of its own."""
     from mathutils import Vector
 
@@ -86,7 +102,12 @@ def render(picture: str, frame: int, width: int = 960, height: int = 720, engine
     world.node_tree.nodes["Background"].inputs[0].default_value = (0.8, 0.85, 0.9, 1)
     scene.render.engine = engine
     if engine == "CYCLES":
-        scene.cycles.samples, scene.cycles.device, scene.render.threads_mode, scene.render.threads = 12, "CPU", "FIXED", 2
+        scene.cycles.samples, scene.cycles.device, scene.render.threads_mode, scene.render.threads = (
+            12,
+            "CPU",
+            "FIXED",
+            2,
+        )
     scene.render.resolution_x, scene.render.resolution_y, scene.render.filepath = width, height, picture
     bpy.ops.render.render(write_still=True)
 
