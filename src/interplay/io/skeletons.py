@@ -193,12 +193,24 @@ def armature_of(rig: Rig, skeleton: str = "interplay") -> Armature:
     place = {key: n for n, key in enumerate(order)}
     return Armature(
         rig,
-        tuple(names.get(plan.parts[key], plan.parts[key]) for key in order),
+        _distinct([names.get(plan.parts[key], plan.parts[key]) for key in order]),
         tuple(place.get(plan.parents[key], -1) for key in order),
         np.array([plan.rest[key] for key in order]),
         tuple(plan.carriers[key] for key in order),
         tuple(place[key] for key in range(len(rig.bones))),
     )
+
+
+def _distinct(names: list[str]) -> tuple[str, ...]:
+    """Return names with a number behind those that came before, as a robot's own may."""
+    out: list[str] = []
+    for name in names:
+        count, free = 1, name
+        while free in out:
+            count += 1
+            free = f"{name}_{count}"
+        out.append(free)
+    return tuple(out)
 
 
 class _Plan:
