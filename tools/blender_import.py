@@ -22,10 +22,10 @@ def main() -> None:
     first = read(request["file"], request["fps"])
     bpy.context.scene.render.fps = request["fps"]
     answer = {"version": bpy.app.version_string, "armatures": armatures(request["frames"], first, request["bones"])}
+    if "fbx" in request:  # before there is a lamp in the scene
+        write_fbx(request["fbx"])
     if "render" in request:
         render(**request["render"])
-    if "fbx" in request:
-        write_fbx(request["fbx"])
     Path(sys.argv[2]).write_text(json.dumps(answer))
 
 
