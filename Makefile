@@ -4,13 +4,14 @@ VENV := .venv
 BIN := $(VENV)/bin
 OUT ?= out
 
-.PHONY: help setup system browser demo test test-slow lint format types bench clean
+.PHONY: help setup system browser demo test test-slow lint format types bench check-exports clean
 
 help:
 	@echo "make demo       set up, run King, write recording, report, film strip and playback under $(OUT)/king"
 	@echo "make test       set up, lint, check types, run the tests"
 	@echo "make test-slow  the long physics checks (a million steps of Stand, …)"
 	@echo "make bench      measure the speed of every scenario, write $(OUT)/bench"
+	@echo "make check-exports  exports in the tools they are made for: glTF and USD validators, Blender ($(OUT)/exports)"
 	@echo "make lint format types clean"
 
 setup: system $(VENV)/ready
@@ -24,7 +25,7 @@ browser:
 $(VENV)/ready: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || { echo "Interplay needs Python 3.10 or newer; this is $$($(PYTHON) --version). Try: make PYTHON=python3.11"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev,bodies]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev,bodies,exchange]'
 	@touch $@
 
 demo: setup
@@ -54,5 +55,9 @@ test-slow: setup
 bench: setup
 	$(BIN)/interplay bench --out $(OUT)/bench
 
+# Blender is installed into an environment of its own (350 MB), the glTF validator below $(OUT).
+check-exports: setup
+	$(BIN)/python tools/check_exports.py --out $(OUT)/exports
+
 clean:
-	rm -rf $(VENV) $(OUT) .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-blender $(OUT) .pytest_cache .ruff_cache .hypothesis

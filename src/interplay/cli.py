@@ -270,8 +270,9 @@ def export(arguments: Annotated[list[str] | None, typer.Argument()] = None) -> N
 
     with _progress() as bar:
         task = bar.add_task(f"writing {out.name}", total=1.0, phase="")
-        export_recording(folder, out, warn, lambda done: bar.update(task, completed=done), **options)
-    console.print(f"written: [bold]{out}[/bold] ({out.stat().st_size / 1e6:.2f} MB)")
+        written = export_recording(folder, out, warn, lambda done: bar.update(task, completed=done), **options)
+    for file in written:
+        console.print(f"written: [bold]{file}[/bold] ({file.stat().st_size / 1e6:.2f} MB)")
 
 
 @app.command()

@@ -39,16 +39,19 @@ def export(
     tell: Callable[[str], None] = warnings.warn,
     progress: Progress = lambda done: None,
     **options: Any,
-) -> Path:
-    """Write a recording's folder in the form that the ending of ``out`` names, and ``tell`` what could not be read of it."""
+) -> list[Path]:
+    """Write a recording's folder in the form that the ending of ``out`` names, and ``tell`` what could not be read of it.
+
+    Returns the files that were written.
+    """
     out, form = Path(out), format_of(out)
     chosen = checked(form.options, f"options of {form.endings[0]}", options)
     recording = Recording(folder)
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
-        form.write(recording, out, chosen, progress)
+        written = form.write(recording, out, chosen, progress) or [out]
     except OSError as error:
         raise cannot_write(out, error) from None
     for gap in recording.missing:
         tell(str(gap))
-    return out
+    return written

@@ -78,15 +78,20 @@ class Hand:
 
     def joints(self, finger: str, angles: np.ndarray) -> np.ndarray:
         """Return the joints of a finger and its tip (n + 1, 3) at some angles [rad]: the ends of its segments' axes."""
+        return self.frames(finger, angles)[0]
+
+    def frames(self, finger: str, angles: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the joints of a finger and its tip (n + 1, 3), and how its segments have turned since it was flat (n, 3, 3)."""
         shape = FINGERS[finger]
         turn, point, along = np.eye(3), np.asarray(shape.base), np.asarray(shape.along)
         along = along / np.linalg.norm(along)
-        out = [point]
+        points, turns = [point], []
         for axis, length, angle in zip(shape.axes, shape.lengths, angles, strict=True):
             turn = turn @ _turn(np.asarray(axis), float(angle))
             point = point + length * (turn @ along)
-            out.append(point)
-        return self.k * self.mirror * np.array(out)
+            points.append(point)
+            turns.append(turn)
+        return self.k * self.mirror * np.array(points), np.array(turns) * np.outer(self.mirror, self.mirror)
 
     def sweep(self, finger: str, bent: Sequence[float], turns: np.ndarray) -> np.ndarray:
         """Return the ends (2, n, 3) of the segment behind those that are ``bent`` by some angles, at many angles of its own [rad]."""

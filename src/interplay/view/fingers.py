@@ -83,12 +83,17 @@ class Fingers:
             return
         for hand in wanted.keys() | self._shown.keys():
             if wanted.get(hand) != self._shown.get(hand):
-                angles: Angles = RELAXED
-                for hold, opened, closure in wanted.get(hand, ()):
-                    pose = self._around(hold)
-                    angles = closing(blend(angles, pose.opened, opened), pose.closed, closure)
-                self._pose(hand, angles)
+                self._pose(hand, self.angles(hand, wanted.get(hand, ())))
         self._shown = wanted
+
+    def angles(self, hand: str, grips: Iterable[Grip]) -> Angles:
+        """Return the angles of a hand [rad]; of the grips of a moment, its own are laid one over the other."""
+        angles: Angles = RELAXED
+        for hold, opened, closure in grips:
+            if hold.hand == hand:
+                pose = self._around(hold)
+                angles = closing(blend(angles, pose.opened, opened), pose.closed, closure)
+        return angles
 
     def _pose(self, hand: str, angles: Angles) -> None:
         pose_fingers(self._model, hand.rpartition("/")[0], self._hands[hand], angles)

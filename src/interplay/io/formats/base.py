@@ -27,6 +27,7 @@ class Format(NamedTuple):
     """Of its files; the longest that fits a name decides."""
     what: str
     """What it is, in a few words."""
-    write: Callable[[Recording, Path, Any, Progress], None]
-    """Writes a recording into a file, with options of the class below, and tells how far it is."""
+    write: Callable[[Recording, Path, Any, Progress], list[Path] | None]
+    """Writes a recording into a file, with options of the class below, and tells how far it is; returns other files if those were
+    written instead."""
     options: type[Options] = Options
