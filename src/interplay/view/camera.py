@@ -41,3 +41,12 @@ def first_shot(camera: Camera, m: mujoco.MjModel, d: mujoco.MjData) -> Shot:
     if camera.follow is not None:
         look_at[:2] += d.xpos[m.body(camera.follow).id][:2]
     return Shot(look_at - _FARTHER * camera.distance * forward, look_at)
+
+
+def axes_of(shot: Shot) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return where a shot's forward, right and up point (3 each)."""
+    forward = np.asarray(shot.look_at, float) - shot.position
+    forward /= np.linalg.norm(forward)
+    right = np.cross(forward, [0.0, 0.0, 1.0])
+    right /= np.linalg.norm(right)
+    return forward, right, np.cross(right, forward)
