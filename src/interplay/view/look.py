@@ -52,7 +52,7 @@ class Shaded(NamedTuple):
 
 
 SHADED = (
-    Shaded((2.5, -1.5, 5.0), depth=0.70, edge=0.010, softness=0.075, fading=0.25),
+    Shaded((2.5, -1.5, 5.0), depth=0.70, edge=0.018, softness=0.11, fading=0.25),
     Shaded((0.0, 0.0, 1.0), depth=0.90, edge=0.035, softness=0.40, fading=0.9),
 )
 """The key, which throws a shadow, and the sky, which leaves contact dark."""

@@ -13,7 +13,7 @@ import numpy as np
 from interplay.errors import InterplayError
 from interplay.models.base import VISUAL_GROUP
 from interplay.view import look
-from interplay.view.camera import Camera, Shot, axes_of, first_shot
+from interplay.view.camera import Camera, Shot, axes_of, corners, first_shot
 from interplay.view.fingers import Fingers, Grip
 from interplay.view.occlusion import measure, occlude
 from interplay.view.shade import soft_shade
@@ -86,7 +86,7 @@ class Painter:
     def frame(self, qpos: np.ndarray, camera: Camera | Shot, grips: Iterable[Grip] = ()) -> np.ndarray:
         """Return an image (height, width, 3) of a configuration, and of what hands hold in it."""
         self._fingers.show(grips)
-        m, d, (w, h) = self._model, self._data, self._size
+        m, d, h = self._model, self._data, self._size[1]
         d.qpos[:] = qpos
         mujoco.mj_kinematics(m, d)
         shot = first_shot(camera, m, d) if isinstance(camera, Camera) else camera
@@ -120,17 +120,14 @@ class Painter:
 
     def _seen(self, shot: Shot, pixel: float) -> tuple[int, int, int, int]:
         """Return the part of the picture in which bodies are: first and last columns and rows."""
-        m, d, (w, h) = self._model, self._data, self._size
-        radius = m.geom_rbound[self._drawn]
+        w, h = self._size
         forward, right, up = axes_of(shot)
-        offset = d.geom_xpos[self._drawn] - shot.position
+        offset = corners(self._model, self._data, self._drawn) - shot.position
         depth = offset @ forward
-        if not len(depth) or (depth - radius).min() < 2 * _NEAR:
+        if not len(depth) or depth.min() < 2 * _NEAR:
             return 0, 0, w, h  # something is beside the camera, or behind it
-        # Of a ball that is seen from near, more than its radius shows.
-        reach = radius / np.sqrt(np.maximum(1.0 - (radius / depth) ** 2, 0.05)) / depth / pixel * 1.15 + 2
         x, y = w / 2 + offset @ right / depth / pixel, h / 2 - offset @ up / depth / pixel
-        low, high = np.min([x - reach, y - reach], axis=1), np.max([x + reach, y + reach], axis=1)
+        low, high = np.min([x, y], axis=1) - 2, np.max([x, y], axis=1) + 2
         left, top = np.clip(low, 0, [w, h]).astype(int)
         right_end, bottom = np.clip(np.ceil(high), 0, [w, h]).astype(int)
         return int(left), int(top), int(right_end), int(bottom)
@@ -164,8 +161,7 @@ class Painter:
         """Return the shades that bodies throw on the ground."""
         if not self._shaded:
             return _Shades(np.zeros((0, 2, 3)), np.zeros((0, 2, 2), np.float32), np.zeros(0))
-        m, d, culled = self._model, self._data, mujoco.mjtRndFlag.mjRND_CULL_FACE
-        points, radius = d.geom_xpos[self._drawn], m.geom_rbound[self._drawn, None]
+        points, culled = corners(self._model, self._data, self._drawn), mujoco.mjtRndFlag.mjRND_CULL_FACE
         maps, shades = [], []
         self._show((VISUAL_GROUP,))
         self._scene.flags[culled] = 1  # from below, only what is turned to the ground counts
@@ -175,13 +171,13 @@ class Painter:
             right /= np.linalg.norm(right)
             plane = np.array([right, np.cross(right, forward)])
             at, middle = points @ plane.T, plane @ look_at
-            low = np.clip((at - radius).min(axis=0), middle - _WIDEST, middle + _WIDEST)
-            high = np.clip((at + radius).max(axis=0), middle - _WIDEST, middle + _WIDEST)
+            low = np.clip(at.min(axis=0), middle - _WIDEST, middle + _WIDEST)
+            high = np.clip(at.max(axis=0), middle - _WIDEST, middle + _WIDEST)
             # In steps, and on a grid of whole pixels: otherwise edges would crawl when bodies move.
             half = np.ceil(2 * ((high - low).max() / 2 + _ROOM)) / 2
             size = 2 * half / _MAP
             centre = np.round((low + high) / 2 / size) * size
-            deep = float(np.abs(points @ forward).max() + radius.max()) + 1.0
+            deep = float(np.abs(points @ forward).max()) + 1.0
             position = centre @ plane - (deep + _NEAR) * forward
             _aim(self._scene, position, forward, plane[1], (-half, half, -half, half), 2 * deep + _NEAR, parallel=True)
             _, depth = self._rendered(_MAP, _MAP)

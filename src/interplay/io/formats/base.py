@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -30,3 +32,14 @@ class Format(NamedTuple):
     write: Callable[[Recording, Path, Any, Progress], None]
     """Writes a recording into a file, with options of the class below, and tells how far it is."""
     options: type[Options] = Options
+
+
+@contextmanager
+def whole_file(out: Path) -> Iterator[Path]:
+    """Give a path beside a file to write to; it becomes the file when all is done, and nothing is left when it is not."""
+    unfinished = out.with_name(f".{out.name}.unfinished")
+    try:
+        yield unfinished
+        os.replace(unfinished, out)
+    finally:
+        unfinished.unlink(missing_ok=True)
