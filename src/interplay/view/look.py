@@ -37,6 +37,14 @@ class Light(NamedTuple):
     shine: float = 0.0
 
 
+KEY = (2.5, -1.5, 5.0)
+"""Where the key light comes from."""
+
+BOUNCE = (0.77, 0.745, 0.72)
+KEY_STRENGTH, SKY_STRENGTH, REFLECTIONS = 0.95, 0.40, 0.20
+"""On the stage, whose light adds up as light does: the ground's colour in what it throws back, and how bright it all is."""
+
+
 class Shaded(NamedTuple):
     """Light whose way to the ground bodies stand in."""
 
@@ -52,7 +60,7 @@ class Shaded(NamedTuple):
 
 
 SHADED = (
-    Shaded((2.5, -1.5, 5.0), depth=0.70, edge=0.018, softness=0.11, fading=0.25),
+    Shaded(KEY, depth=0.70, edge=0.018, softness=0.11, fading=0.25),
     Shaded((0.0, 0.0, 1.0), depth=0.90, edge=0.035, softness=0.40, fading=0.9),
 )
 """The key, which throws a shadow, and the sky, which leaves contact dark."""
@@ -64,7 +72,7 @@ AMBIENT = (0.50, 0.50, 0.50)
 """Light from everywhere."""
 
 LIGHTS = (
-    Light((2.5, -1.5, 5.0), (0.46, 0.45, 0.43), 0.16),
+    Light(KEY, (0.46, 0.45, 0.43), 0.16),
     Light((-0.4, 0.6, 1.0), (0.13, 0.135, 0.14)),
     Light((-3.0, 2.0, 1.5), (0.24, 0.245, 0.25), 0.08),
     Light((2.0, -4.0, 0.8), (0.24, 0.235, 0.23)),
