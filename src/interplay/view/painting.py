@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import NamedTuple
 
 import mujoco
 import numpy as np
@@ -14,10 +14,8 @@ from interplay.errors import InterplayError
 from interplay.models.base import VISUAL_GROUP
 from interplay.view import look
 from interplay.view.camera import Camera, Shot, axes_of, corners, first_shot
+from interplay.view.developing import Exposure, FromBelow, develop
 from interplay.view.fingers import Fingers, Grip
-from interplay.view.occlusion import measure, occlude
-from interplay.view.shade import soft_shade
-from interplay.view.studio import ground_and_backdrop, lay_over
 
 _HINT = "install libegl1, libgl1-mesa-dri and libgles2 (or libosmesa6); everything else works without"
 _NEAR, _FAR = 0.1, 200.0  # what is nearer or farther than this [m] is not drawn
@@ -35,14 +33,6 @@ class GraphicsError(InterplayError):
     """No OpenGL is to be had."""
 
 
-class _Shades(NamedTuple):
-    """Shades on the ground: where a point (x, y, 1) of it is in their maps, how much light they take away, how deep they are."""
-
-    maps: np.ndarray
-    shades: np.ndarray
-    depths: np.ndarray
-
-
 class Painter:
     """Renders configurations of one scene.
 
@@ -55,7 +45,6 @@ class Painter:
         self._model = m = copy.copy(model)
         self._data, self._fingers = mujoco.MjData(m), Fingers(m)
         self._size = width, height
-        self._behind = np.empty((height, width, 3), np.float32)
         m.vis.global_.offwidth, m.vis.global_.offheight = max(2 * width, _MAP), max(2 * height, _MAP)
         m.vis.quality.offsamples = m.vis.quality.shadowsize = 0
         m.vis.quality.numslices, m.vis.quality.numstacks = 16, 8
@@ -85,31 +74,42 @@ class Painter:
 
     def frame(self, qpos: np.ndarray, camera: Camera | Shot, grips: Iterable[Grip] = ()) -> np.ndarray:
         """Return an image (height, width, 3) of a configuration, and of what hands hold in it."""
+        return develop(self._expose(qpos, camera, grips))
+
+    def film(self, frames: Iterable[tuple[np.ndarray, Shot, Iterable[Grip]]]) -> Iterator[np.ndarray]:
+        """Yield images of configurations, each seen from a shot of its own; one is developed while the next is rendered."""
+        with ThreadPoolExecutor(1) as laboratory:
+            before = None
+            for qpos, shot, grips in frames:
+                exposed = self._expose(qpos, shot, grips)
+                if before is not None:
+                    yield before.result()
+                before = laboratory.submit(develop, exposed)
+            if before is not None:
+                yield before.result()
+
+    def _expose(self, qpos: np.ndarray, camera: Camera | Shot, grips: Iterable[Grip]) -> Exposure:
+        """Render what a picture is made of."""
         self._fingers.show(grips)
-        m, d, h = self._model, self._data, self._size[1]
+        m, d = self._model, self._data
         d.qpos[:] = qpos
         mujoco.mj_kinematics(m, d)
         shot = first_shot(camera, m, d) if isinstance(camera, Camera) else camera
-        assert self._window is not None
+        assert self._window is not None, "the painter is closed"
         self._window.make_current()
-        forward, right, up = axes_of(shot)
-        pixel = 2 * np.tan(shot.fov / 2) / h
-        ground_and_backdrop(
-            np.asarray(shot.position, float),
-            np.array([forward, pixel * right, -pixel * up]),
-            np.asarray(shot.look_at[:2], float),
-            look.FADE * self._ground,
-            look.backdrop(h),
-            np.array([look.GROUND, look.LINES, look.HALF_LINES, look.SHADE]),
-            *self._shades(np.asarray(shot.look_at, float)),
-            self._behind,
-        )
-        out = (255 * self._behind + 0.5).astype(np.uint8)
+        below = self._from_below(np.asarray(shot.look_at, float)) if self._shaded else []
+        nothing = np.empty((0, 0, 4), np.uint8), np.empty((0, 0), np.float32)
+        empty = Exposure(self._size, shot, self._ground, below, (0, 0, 0, 0), *nothing, _NEAR, _FAR)
+        part = left, top, right, bottom = self._part(shot, empty.pixel)
+        if left >= right or top >= bottom:
+            return empty
         self._show((VISUAL_GROUP, _TINY))
-        left, top, right_end, bottom = self._seen(shot, pixel)
-        if left < right_end and top < bottom:
-            self._add_bodies(shot, pixel, (left, top, right_end, bottom), out)
-        return out
+        (w, h), step = self._size, _NEAR * empty.pixel
+        forward, _, up = axes_of(shot)
+        window = (left - w / 2) * step, (right - w / 2) * step, (h / 2 - bottom) * step, (h / 2 - top) * step
+        _aim(self._scene, shot.position, forward, up, window, _FAR, parallel=False)
+        bodies, depth = self._rendered(2 * (right - left), 2 * (bottom - top))
+        return empty._replace(part=part, bodies=bodies, depth=depth)
 
     def _show(self, groups: tuple[int, ...]) -> None:
         """Fill the scene with geoms as they lie now."""
@@ -118,7 +118,7 @@ class Painter:
         mujoco.mjv_updateScene(self._model, self._data, self._option, hand, view, everything, self._scene)
         _light(self._scene)
 
-    def _seen(self, shot: Shot, pixel: float) -> tuple[int, int, int, int]:
+    def _part(self, shot: Shot, pixel: float) -> tuple[int, int, int, int]:
         """Return the part of the picture in which bodies are: first and last columns and rows."""
         w, h = self._size
         forward, right, up = axes_of(shot)
@@ -129,23 +129,8 @@ class Painter:
         x, y = w / 2 + offset @ right / depth / pixel, h / 2 - offset @ up / depth / pixel
         low, high = np.min([x, y], axis=1) - 2, np.max([x, y], axis=1) + 2
         left, top = np.clip(low, 0, [w, h]).astype(int)
-        right_end, bottom = np.clip(np.ceil(high), 0, [w, h]).astype(int)
-        return int(left), int(top), int(right_end), int(bottom)
-
-    def _add_bodies(self, shot: Shot, pixel: float, part: tuple[int, int, int, int], out: np.ndarray) -> None:
-        """Lay bodies over a part of the picture."""
-        (w, h), (left, top, right_end, bottom) = self._size, part
-        forward, _, up = axes_of(shot)
-        step = _NEAR * pixel
-        window = (left - w / 2) * step, (right_end - w / 2) * step, (h / 2 - bottom) * step, (h / 2 - top) * step
-        _aim(self._scene, shot.position, forward, up, window, _FAR, parallel=False)
-        columns, rows = right_end - left, bottom - top
-        bodies, depth = self._rendered(2 * columns, 2 * rows)
-        distances, rough, light = np.empty((3, rows, columns), np.float32)
-        measure(depth, _NEAR, _FAR, distances)
-        occlude(distances, pixel, w / 2 - left, h / 2 - top, look.FOLDS, rough, light)
-        here = slice(top, bottom), slice(left, right_end)
-        lay_over(bodies, bodies.view(np.uint32)[:, :, 0], light, self._behind[here], out[here])
+        end, bottom = np.clip(np.ceil(high), 0, [w, h]).astype(int)
+        return int(left), int(top), int(end), int(bottom)
 
     def _rendered(self, width: int, height: int) -> tuple[np.ndarray, np.ndarray]:
         """Return what is in the scene, upside down: colours and how much of each sample is covered (height, width, 4), and depth."""
@@ -157,38 +142,35 @@ class Painter:
         GL.glReadPixels(0, 0, width, height, GL.GL_DEPTH_COMPONENT, GL.GL_FLOAT, depth)
         return colors, depth
 
-    def _shades(self, look_at: np.ndarray) -> _Shades:
-        """Return the shades that bodies throw on the ground."""
-        if not self._shaded:
-            return _Shades(np.zeros((0, 2, 3)), np.zeros((0, 2, 2), np.float32), np.zeros(0))
+    def _from_below(self, look_at: np.ndarray) -> list[FromBelow]:
+        """Return bodies as each light that they take from the ground would see them from behind."""
         points, culled = corners(self._model, self._data, self._drawn), mujoco.mjtRndFlag.mjRND_CULL_FACE
-        maps, shades = [], []
         self._show((VISUAL_GROUP,))
-        self._scene.flags[culled] = 1  # from below, only what is turned to the ground counts
-        for light in look.SHADED:
-            forward = np.array(light.source) / np.linalg.norm(light.source)
-            right = np.cross(forward, [0.0, 1.0, 0.0])
-            right /= np.linalg.norm(right)
-            plane = np.array([right, np.cross(right, forward)])
-            at, middle = points @ plane.T, plane @ look_at
-            low = np.clip(at.min(axis=0), middle - _WIDEST, middle + _WIDEST)
-            high = np.clip(at.max(axis=0), middle - _WIDEST, middle + _WIDEST)
-            # In steps, and on a grid of whole pixels: otherwise edges would crawl when bodies move.
-            half = np.ceil(2 * ((high - low).max() / 2 + _ROOM)) / 2
-            size = 2 * half / _MAP
-            centre = np.round((low + high) / 2 / size) * size
-            deep = float(np.abs(points @ forward).max()) + 1.0
-            position = centre @ plane - (deep + _NEAR) * forward
-            _aim(self._scene, position, forward, plane[1], (-half, half, -half, half), 2 * deep + _NEAR, parallel=True)
-            _, depth = self._rendered(_MAP, _MAP)
-            side = (np.arange(_MAP, dtype=np.float32) + 0.5) * np.float32(size) - np.float32(half)
-            floor = position[2] + side[None, :] * plane[0, 2] + side[:, None] * plane[1, 2] + _NEAR * forward[2]
-            heights = floor + (1.0 - depth) * np.float32(2 * deep * forward[2])
-            heights[depth <= 0.0] = np.inf
-            shades.append(soft_shade(heights.astype(np.float32), size, light))
-            maps.append(np.column_stack([plane[:, :2], half - centre]) / size - [0.0, 0.0, 0.5])
+        self._scene.flags[culled] = 1  # only what is turned to the ground counts
+        out = [self._towards(light, points, look_at) for light in look.SHADED]
         self._scene.flags[culled] = 0
-        return _Shades(np.array(maps), np.array(shades), np.array([light.depth for light in look.SHADED]))
+        return out
+
+    def _towards(self, light: look.Shaded, points: np.ndarray, look_at: np.ndarray) -> FromBelow:
+        forward = np.array(light.source) / np.linalg.norm(light.source)
+        right = np.cross(forward, [0.0, 1.0, 0.0])
+        right /= np.linalg.norm(right)
+        plane = np.array([right, np.cross(right, forward)])
+        at, middle = points @ plane.T, plane @ look_at
+        low, high = np.clip([at.min(axis=0), at.max(axis=0)], middle - _WIDEST, middle + _WIDEST)
+        # In steps, and on a grid of whole pixels: otherwise edges would crawl when bodies move.
+        half = float(np.ceil(2 * ((high - low).max() / 2 + _ROOM)) / 2)
+        pixel = 2 * half / _MAP
+        centre = np.round((low + high) / 2 / pixel) * pixel
+        deep = float(np.abs(points @ forward).max()) + 1.0
+        position = centre @ plane - (deep + _NEAR) * forward
+        _aim(self._scene, position, forward, plane[1], (-half, half, -half, half), 2 * deep + _NEAR, parallel=True)
+        _, depth = self._rendered(_MAP, _MAP)
+        side = (np.arange(_MAP) + 0.5) * pixel - half
+        nearest = position[2] + _NEAR * forward[2] + side[None, :] * plane[0, 2] + side[:, None] * plane[1, 2]
+        heights = np.where(depth > 0.0, nearest + (1.0 - depth) * (2 * deep * forward[2]), np.inf)
+        place = np.column_stack([plane[:, :2], half - centre]) / pixel - [0.0, 0.0, 0.5]
+        return FromBelow(light, heights.astype(np.float32), pixel, place)
 
     def close(self) -> None:
         """Free the renderer."""

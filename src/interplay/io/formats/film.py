@@ -68,9 +68,10 @@ def _pictures(
     moments = Moments(recording)
     shots = options.shots(moments, times, size)
     with painter(recording.model, *size) as artist:
-        for n, (time, shot) in enumerate(zip(times, shots, strict=True)):
+        moving = ((moments.qpos(t), shot, moments.grips(t)) for t, shot in zip(times, shots, strict=True))
+        for n, picture in enumerate(artist.film(moving)):
             progress(n / len(times))
-            yield artist.frame(moments.qpos(time), shot, moments.grips(time))
+            yield picture
 
 
 def _check_encoder(size: tuple[int, int]) -> None:
@@ -90,7 +91,7 @@ def _mp4(path: Path, frames: _Frames, options: FilmOptions) -> None:
     import imageio_ffmpeg
 
     mark = ["-colorspace", "bt709", "-color_primaries", "bt709", "-color_trc", "bt709"]
-    tune = ["-crf", "18", "-preset", "fast", "-movflags", "+faststart", "-f", "mp4"]
+    tune = ["-crf", "17", "-preset", "veryfast", "-movflags", "+faststart", "-f", "mp4"]
     convert = ["-vf", "scale=out_color_matrix=bt709:out_range=tv", *mark]
     film = imageio_ffmpeg.write_frames(
         str(path),
