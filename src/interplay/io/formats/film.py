@@ -12,6 +12,7 @@ from PIL import Image
 
 from interplay.errors import InputError, InterplayError
 from interplay.io.formats.base import Format, Progress, whole_file
+from interplay.io.formats.palette import palette_of, reduced
 from interplay.io.formats.pictures import Pictures
 from interplay.io.moments import Moments
 from interplay.io.recording import Recording
@@ -114,12 +115,8 @@ def _mp4(path: Path, frames: _Frames, options: FilmOptions) -> None:
 def _gif(path: Path, frames: _Frames, options: FilmOptions) -> None:
     """Write frames in one palette, that of some of them: a palette for each would flicker."""
     pictures = [Image.fromarray(picture) for picture in frames.pictures]
-    some = pictures[:: 1 + len(pictures) // 12]
-    sheet = Image.new("RGB", (frames.size[0], frames.size[1] * len(some)))
-    for k, picture in enumerate(some):
-        sheet.paste(picture, (0, k * frames.size[1]))
-    palette = sheet.quantize(256, method=Image.Quantize.MEDIANCUT)
-    first, *rest = [p.quantize(palette=palette, dither=Image.Dither.NONE) for p in pictures]
+    palette = palette_of(pictures[:: 1 + len(pictures) // 12])
+    first, *rest = [reduced(picture, palette) for picture in pictures]
     # Whole hundredths of a second each, the sum of which is right.
     ends = np.round(np.arange(frames.count + 1) * 100 / frames.fps)
     lengths = [10 * int(v) for v in np.diff(ends)]

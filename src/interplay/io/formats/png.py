@@ -9,6 +9,7 @@ import pydantic
 from PIL import Image, ImageDraw, ImageFont
 
 from interplay.io.formats.base import Format, Progress, whole_file
+from interplay.io.formats.palette import palette_of, reduced
 from interplay.io.formats.pictures import Pictures
 from interplay.io.moments import Moments
 from interplay.io.recording import Recording
@@ -46,7 +47,7 @@ def write(recording: Recording, out: Path, options: Strip, progress: Progress) -
     for k, tile in enumerate(tiles):
         sheet.paste(tile, ((k % columns) * width, (k // columns) * height))
     if options.frames > 1:
-        sheet = sheet.quantize(128, method=Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE)
+        sheet = reduced(sheet, palette_of([sheet]))
     with whole_file(out) as unfinished:
         sheet.save(unfinished, format="PNG", optimize=True)
 
