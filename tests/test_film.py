@@ -1,6 +1,7 @@
 """Films, stills and tables: what is written reads back, cameras stand where they were asked to, and bad input is named."""
 
 import csv
+import json
 import sys
 
 import mujoco
@@ -133,6 +134,17 @@ def test_a_table_holds_the_recording(folder, recording, tmp_path):
     with open(tmp_path / "fine.csv", newline="") as file:
         times = [float(row[0]) for row in csv.reader(file) if row[1] != "phase"]
     np.testing.assert_allclose(np.diff(times), 1 / 125)
+
+
+@pytest.mark.parametrize("name", ["events.json", "stand.events.json"])
+def test_events_are_plain_data(name, folder, recording, tmp_path):
+    export(folder, tmp_path / name, fps=20)
+    events = json.loads((tmp_path / name).read_text())
+    assert [phase["name"] for phase in events["phases"]] == list(dict.fromkeys(recording.phases))
+    assert sorted(event["event"] for event in events["feet"]) == ["down", "down"]
+    weight = 9.81 * recording.model.body_subtreemass[1]
+    carried = sum(contact["force"][0][2] for contact in events["contacts"])
+    assert carried == pytest.approx(weight, rel=0.2)
 
 
 # -- moments and cameras -----------------------------------------------------------------------------------------------
