@@ -10,11 +10,12 @@ from scipy.spatial.transform import Rotation
 
 import interplay as ip
 from interplay.io.events import events_of
+from interplay.io.moments import Moments
 from interplay.io.recording import Recording
 from interplay.io.rig import rigs_of
 from interplay.io.skeletons import SKELETONS, armature_of, names_of
 from interplay.io.skin import skin_of
-from interplay.io.take import frame_times, resampled
+from interplay.io.take import frame_times
 from interplay.runs.run import run
 
 
@@ -139,13 +140,14 @@ def test_resampled_between_steps_on_the_manifold(lever):
     recording = Recording(lever)
     m, steps = recording.model, recording["time"][:20]
     halves = (steps[1:] + steps[:-1]) / 2
-    found = resampled(recording, halves)
+    moments = Moments(recording)
+    found = [moments.qpos(time) for time in halves]
     way, ahead = np.zeros(m.nv), np.zeros(m.nv)
     for n, qpos in enumerate(found):
         mujoco.mj_differentiatePos(m, way, 1.0, recording["qpos"][n], qpos)
         mujoco.mj_differentiatePos(m, ahead, 1.0, qpos, recording["qpos"][n + 1])
         np.testing.assert_allclose(way, ahead, atol=1e-12)
-    np.testing.assert_array_equal(resampled(recording, steps), recording["qpos"][:20])
+    np.testing.assert_array_equal([moments.qpos(time) for time in steps], recording["qpos"][:20])
 
 
 def test_events_are_plain_data(lever):

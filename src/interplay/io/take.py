@@ -1,7 +1,6 @@
 """A recording as frames of one common time line: where every body and every bone is in each of them.
 
-Frames are evenly spread from 0 on. States between two steps are found on the manifold: joint values linearly, the
-orientation of what floats along the shortest turn.
+Frames are evenly spread from 0 on.
 """
 
 from __future__ import annotations
@@ -12,14 +11,11 @@ from typing import NamedTuple
 import mujoco
 import numpy as np
 
-from interplay.io.grips import Grips, recorded_grips
+from interplay.io.moments import Moments
 from interplay.io.recording import Recording
 from interplay.io.rig import Rig
 from interplay.view.camera import Shot, first_shot
 from interplay.view.fingers import Fingers
-
-_GAP = 1.5
-"""Steps that are this many times their length apart have others missing between them: the earlier one stands still."""
 
 
 class Poses(NamedTuple):
@@ -49,17 +45,16 @@ def take_of(recording: Recording, rigs: list[Rig], fps: int, root_motion: bool =
     """Return the frames of a recording; without root motion every character stays over the point where it begins."""
     m, times = recording.model, frame_times(recording, fps)
     positions, rotations = np.empty((len(times), m.nbody, 3)), np.empty((len(times), m.nbody, 3, 3))
-    d, shots = mujoco.MjData(m), []
-    for n, qpos in enumerate(resampled(recording, times)):
-        d.qpos[:] = qpos
+    d, shots, moments = mujoco.MjData(m), [], Moments(recording)
+    clock = float(recording["time"][0]) + times
+    for n, time in enumerate(clock):
+        d.qpos[:] = moments.qpos(time)
         mujoco.mj_kinematics(m, d)
         positions[n], rotations[n] = d.xpos, d.xmat.reshape(-1, 3, 3)
         shots.append(first_shot(recording.camera, m, d))
-    fingers, grips = Fingers(copy.copy(m)), recorded_grips(recording)
-    clock = float(recording["time"][0]) + times
-    poses = []
+    fingers, poses = Fingers(copy.copy(m)), []
     for rig in rigs:
-        pose = _bone_poses(rig, positions, rotations, lambda hand: _angles(fingers, grips, clock, m.body(hand).name))
+        pose = _bone_poses(rig, positions, rotations, lambda hand: _angles(fingers, moments, clock, m.body(hand).name))
         if not root_motion:
             drift = pose.positions[:, :1] - pose.positions[:1, :1]
             pose = pose._replace(positions=pose.positions - drift * [1.0, 1.0, 0.0])
@@ -73,24 +68,9 @@ def frame_times(recording: Recording, fps: float) -> np.ndarray:
     return np.arange(int((time[-1] - time[0]) * fps + 1e-6) + 1) / fps
 
 
-def resampled(recording: Recording, times: np.ndarray) -> np.ndarray:
-    """Return the configurations (n, nq) at some times [s] counted from the first step."""
-    m, motion, steps = recording.model, recording["qpos"], recording["time"] - recording["time"][0]
-    before = np.clip(np.searchsorted(steps, times + 1e-9, side="right") - 1, 0, len(steps) - 1)
-    after = np.minimum(before + 1, len(steps) - 1)
-    length = steps[after] - steps[before]
-    share = np.clip((times - steps[before]) / np.maximum(length, 1e-12), 0.0, 1.0)
-    share[(length > _GAP * recording.header["dt"]) & (share < 1.0)] = 0.0
-    out, way = motion[before].copy(), np.zeros(m.nv)
-    for n in np.flatnonzero((share > 1e-9) & (after > before)):
-        mujoco.mj_differentiatePos(m, way, 1.0, motion[before[n]], motion[after[n]])
-        mujoco.mj_integratePos(m, out[n], way, float(share[n]))
-    return out
-
-
-def _angles(fingers: Fingers, grips: Grips, clock: np.ndarray, hand: str) -> list:
+def _angles(fingers: Fingers, moments: Moments, clock: np.ndarray, hand: str) -> list:
     """Return the angles of a hand's fingers at some times."""
-    return [fingers.angles(hand, grips.at(float(time))) for time in clock]
+    return [fingers.angles(hand, moments.grips(float(time))) for time in clock]
 
 
 def _bone_poses(rig: Rig, positions: np.ndarray, rotations: np.ndarray, angles_of) -> Poses:

@@ -33,11 +33,35 @@ class Shot(NamedTuple):
     fov: float = _FOV
 
 
-def first_shot(camera: Camera, m: mujoco.MjModel, d: mujoco.MjData) -> Shot:
-    """Return the shot a scenario's camera asks for, the body it follows as it is now."""
+def shot_about(camera: Camera, origin: np.ndarray) -> Shot:
+    """Return the shot a camera asks for, from where x and y of its point are counted (2) [m]."""
     azimuth, elevation = np.radians([camera.azimuth, camera.elevation])
     forward = np.array([np.cos(elevation) * np.cos(azimuth), np.cos(elevation) * np.sin(azimuth), np.sin(elevation)])
     look_at = np.array(camera.lookat, float)
-    if camera.follow is not None:
-        look_at[:2] += d.xpos[m.body(camera.follow).id][:2]
+    look_at[:2] += origin
     return Shot(look_at - _FARTHER * camera.distance * forward, look_at)
+
+
+def first_shot(camera: Camera, m: mujoco.MjModel, d: mujoco.MjData) -> Shot:
+    """Return the shot a scenario's camera asks for, the body it follows as it is now."""
+    followed = np.zeros(2) if camera.follow is None else d.xpos[m.body(camera.follow).id][:2]
+    return shot_about(camera, followed)
+
+
+def axes_of(shot: Shot) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return where a shot's forward, right and up point (3 each)."""
+    forward = np.asarray(shot.look_at, float) - shot.position
+    forward /= np.linalg.norm(forward)
+    right = np.cross(forward, [0.0, 0.0, 1.0])
+    right /= np.linalg.norm(right)
+    return forward, right, np.cross(right, forward)
+
+
+_CORNERS = np.array([(x, y, z) for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)], float)
+
+
+def corners(m: mujoco.MjModel, d: mujoco.MjData, geoms: np.ndarray) -> np.ndarray:
+    """Return the corners (8n, 3) [m] of boxes around geoms: what must be in a picture for them to be."""
+    box, turn = m.geom_aabb[geoms], d.geom_xmat[geoms].reshape(-1, 3, 3)
+    local = box[:, None, :3] + _CORNERS * box[:, None, 3:]
+    return (d.geom_xpos[geoms][:, None] + np.einsum("gij,gcj->gci", turn, local)).reshape(-1, 3)

@@ -13,6 +13,7 @@ from viser._messages import SceneNodeUpdateMessage
 
 from interplay.maths.rotations import products
 from interplay.models.base import VISUAL_GROUP
+from interplay.view import look
 from interplay.view.fingers import Fingers, Grip
 from interplay.view.meshes import geom_mesh, unit_mesh
 
@@ -26,6 +27,7 @@ THIN = 0.012
 """What is thinner than this [m], as fingers are, is drawn with fewer triangles."""
 
 _G = mujoco.mjtGeom
+_BACKDROP_ROWS = 256
 _SHADES = 12  # steps of the torque colour: fewer of them, fewer messages
 
 
@@ -218,27 +220,37 @@ def furnish(server: viser.ViserServer, shadows: bool = True) -> None:
     gui.set_panel_label("Interplay")
     gui.main_panel.dock_right()
     gui.main_panel.set_width(320)
-    scene.configure_environment_map("studio", background=False, environment_intensity=0.32)
+    scene.configure_environment_map("studio", background=False, environment_intensity=look.REFLECTIONS)
     scene.configure_default_lights(enabled=False)
-    scene.add_light_hemisphere("/light/sky", sky_color=(255, 255, 255), ground_color=(196, 190, 184), intensity=0.55)
-    scene.add_light_directional("/light/sun", intensity=1.1, position=(2.5, -1.5, 5.0), cast_shadow=shadows)
+    scene.add_light_hemisphere(
+        "/light/sky", sky_color=(255, 255, 255), ground_color=_bytes(look.BOUNCE), intensity=look.SKY_STRENGTH
+    )
+    scene.add_light_directional("/light/sun", intensity=look.KEY_STRENGTH, position=look.KEY, cast_shadow=shadows)
 
 
 def lay_ground(scene: viser.SceneApi) -> None:
-    """Lay the ground, z up."""
+    """Lay the ground, z up, and hang the backdrop behind it."""
     scene.set_up_direction("+z")
     scene.world_axes.visible = False
+    column = np.round(255 * look.backdrop(_BACKDROP_ROWS)).astype(np.uint8)
+    scene.set_background_image(np.repeat(column[:, None], 2, axis=1), format="png")
     scene.add_grid(
         "/ground",
         infinite_grid=True,
-        fade_distance=26.0,
+        fade_distance=look.FADE,
         cell_size=0.5,
         section_size=1.0,
-        cell_color=(222, 225, 229),
-        section_color=(196, 202, 209),
+        cell_color=_bytes(look.HALF_LINES),
+        section_color=_bytes(look.LINES),
         cell_thickness=0.7,
         section_thickness=1.0,
-        plane_color=(238, 240, 243),
+        plane_color=_bytes(look.GROUND),
         plane_opacity=1.0,
-        shadow_opacity=0.22,
+        shadow_opacity=0.3,
     )
+
+
+def _bytes(color: tuple[float, float, float]) -> tuple[int, int, int]:
+    """Return a colour in numbers from 0 to 255."""
+    red, green, blue = (round(255 * part) for part in color)
+    return red, green, blue

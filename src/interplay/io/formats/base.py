@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -31,3 +33,14 @@ class Format(NamedTuple):
     """Writes a recording into a file, with options of the class below, and tells how far it is; returns other files if those were
     written instead."""
     options: type[Options] = Options
+
+
+@contextmanager
+def whole_file(out: Path) -> Iterator[Path]:
+    """Give a path beside a file to write to; it becomes the file when all is done, and nothing is left when it is not."""
+    unfinished = out.with_name(f".{out.name}.unfinished")
+    try:
+        yield unfinished
+        os.replace(unfinished, out)
+    finally:
+        unfinished.unlink(missing_ok=True)

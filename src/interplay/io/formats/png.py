@@ -8,9 +8,10 @@ import numpy as np
 import pydantic
 from PIL import Image, ImageDraw, ImageFont
 
-from interplay.io.formats.base import Format, Progress
+from interplay.io.formats.base import Format, Progress, whole_file
+from interplay.io.formats.palette import palette_of, reduced
 from interplay.io.formats.pictures import Pictures
-from interplay.io.grips import recorded_grips
+from interplay.io.moments import Moments
 from interplay.io.recording import Recording
 from interplay.view.painting import painter
 
@@ -20,31 +21,35 @@ class Strip(Pictures):
 
     frames: int = pydantic.Field(12, ge=1, le=1000, description="how many, evenly spread; 1: a still, of the first")
     columns: int = pydantic.Field(6, ge=1, le=1000, description="how many frames stand side by side")
-    width: int = pydantic.Field(360, ge=16, le=4096, description="of a frame [pixels]")
-    height: int = pydantic.Field(400, ge=16, le=4096, description="of a frame [pixels]")
+    size: str | None = pydantic.Field(None, description="of a frame [pixels], such as 1280x720")
+    width: int = pydantic.Field(360, ge=16, le=4096, description="of a frame [pixels], where --size is not given")
+    height: int = pydantic.Field(400, ge=16, le=4096, description="of a frame [pixels], where --size is not given")
     captions: bool = pydantic.Field(True, description="whether frames tell their time and phase")
 
 
 def write(recording: Recording, out: Path, options: Strip, progress: Progress) -> None:
     """Write frames side by side, each with its time and phase."""
-    time, grips, tiles = recording["time"], recorded_grips(recording), []
-    picks = np.linspace(*options.steps(recording), options.frames).round().astype(int)
-    with painter(recording.model, options.width, options.height) as artist:
-        for n, t in enumerate(picks):
-            progress(n / len(picks))
-            view = options.view(recording, n / len(picks))
-            image = Image.fromarray(artist.frame(recording["qpos"][t], view, grips.at(float(time[t]))))
+    moments, tiles = Moments(recording), []
+    begin, end = options.span(recording)
+    times = np.linspace(begin, min(end, float(recording["time"][-1])), options.frames).tolist()
+    width, height = size = options.pixels((options.width, options.height))
+    shots = options.shots(moments, times, size)
+    with painter(recording.model, width, height) as artist:
+        for n, (time, shot) in enumerate(zip(times, shots, strict=True)):
+            progress(n / len(times))
+            image = Image.fromarray(artist.frame(moments.qpos(time), shot, moments.grips(time)))
             if options.captions:
-                _caption(image, f"{time[t]:.2f} s   {recording.phases[t]}")
+                _caption(image, f"{time:.2f} s   {moments.phase(time)}")
             tiles.append(image)
     columns = min(options.columns, options.frames)
     rows = -(-options.frames // columns)
-    sheet = Image.new("RGB", (columns * options.width, rows * options.height), (255, 255, 255))
+    sheet = Image.new("RGB", (columns * width, rows * height), (255, 255, 255))
     for k, tile in enumerate(tiles):
-        sheet.paste(tile, ((k % columns) * options.width, (k // columns) * options.height))
+        sheet.paste(tile, ((k % columns) * width, (k // columns) * height))
     if options.frames > 1:
-        sheet = sheet.quantize(128, method=Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE)
-    sheet.save(out, optimize=True)
+        sheet = reduced(sheet, palette_of([sheet]))
+    with whole_file(out) as unfinished:
+        sheet.save(unfinished, format="PNG", optimize=True)
 
 
 def _caption(image: Image.Image, text: str) -> None:
