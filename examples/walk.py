@@ -20,4 +20,4 @@ while not sim.behaviour.done:
     sim.step()
 recorder.close()
 camera = ip.Camera(lookat=(0, 0, 0.85), distance=2.8, azimuth=120, follow="ann/pelvis")
-print("written:", ip.export(out, out / "strip.png", camera=camera, columns=6))
+print("written:", *ip.export(out, out / "strip.png", camera=camera, columns=6))

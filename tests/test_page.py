@@ -19,7 +19,7 @@ PICTURE = (slice(170, 690), slice(None))  # the canvas without the player's note
 def page(tmp_path_factory):
     folder = tmp_path_factory.mktemp("door")
     run("door", folder, seconds=2.5, dt=0.02)
-    return export(folder, folder / "door.html")
+    return export(folder, folder / "door.html")[0]
 
 
 def _time(tab) -> float:
