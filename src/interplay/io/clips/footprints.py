@@ -1,0 +1,102 @@
+"""Where feet stand: one footprint for each time a foot is down, on which its heel, then all of it, then its toes are kept."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from interplay.io.clips.footing import SIDES, runs
+from interplay.motion.clip import Touch
+
+if TYPE_CHECKING:
+    from interplay.io.clips.retarget import Person
+
+GROUND = "ground"
+_HEEL, _SOLE, _TOES = "heel", "sole", "toes"
+_RAISED = 0.06
+"""A foot that stands higher than this over the floor [m] stands on something: it stays at its height."""
+_MOVED, _TURNED = 0.03, 0.2
+"""How far a foot may have gone [m], [rad] from one time it is flat to the next and still be on one footprint."""
+
+
+class Pins(NamedTuple):
+    """Where the corners of soles are kept, for each side: places (T, 4, 3) and weights (T, 4), 0 or 1; and the same as contacts."""
+
+    places: dict[str, np.ndarray]
+    weights: dict[str, np.ndarray]
+    touches: list[Touch]
+
+
+def find_pins(person: Person, time: np.ndarray, contacts: Sequence[Touch] | None) -> Pins:
+    """Return where a person's feet stand: as was found, or as given contacts say."""
+    T, name = len(time), person.body.name
+    places, weights, touches = {}, {}, []
+    for side in SIDES:
+        heel, toes = person.footing.heels[side][:T].copy(), person.footing.toes[side][:T].copy()
+        if contacts is not None:
+            heel = _when(contacts, time, [f"{name}/{side}_{part}" for part in (_HEEL, _SOLE)])
+            toes = _when(contacts, time, [f"{name}/{side}_{part}" for part in (_SOLE, _TOES)])
+        places[side], weights[side] = np.zeros((T, 4, 3)), np.zeros((T, 4))
+        for begin, end in _stances(person, side, heel, toes):
+            frames = np.arange(begin, end)
+            places[side][frames] = _footprint(person, side, frames, heel[frames], toes[frames])
+        weights[side][:, :2], weights[side][:, 2:] = heel[:, None], toes[:, None]
+        for part, mask in ((_SOLE, heel & toes), (_HEEL, heel & ~toes), (_TOES, toes & ~heel)):
+            for begin, end in runs(mask):
+                if end - begin > 1:
+                    touches.append(Touch(f"{name}/{side}_{part}", GROUND, float(time[begin]), float(time[end - 1])))
+    return Pins(places, weights, touches)
+
+
+def _when(contacts: Sequence[Touch], time: np.ndarray, surfaces: Sequence[str]) -> np.ndarray:
+    out = np.zeros(len(time), bool)
+    for touch in contacts:
+        if touch.first in surfaces or touch.second in surfaces:
+            out |= (time >= touch.begin - 1e-6) & (time <= touch.end + 1e-6)
+    return out
+
+
+def _stances(person: Person, side: str, heel: np.ndarray, toes: np.ndarray) -> list[tuple[int, int]]:
+    """Return the times a foot is down, as (first frame, frame after the last).
+
+    A foot that turns on its heel or toes, or is dragged, from one place where it is flat to another, is lifted for a moment in
+    between: heel and toes are changed so.
+    """
+    for begin, end in runs(heel | toes):
+        flats = [(begin + a, begin + b) for a, b in runs((heel & toes)[begin:end])]
+        for (a, b), (c, d) in zip(flats, flats[1:], strict=False):
+            before, after = _ankle_and_yaw(person, side, np.arange(a, b)), _ankle_and_yaw(person, side, np.arange(c, d))
+            turn = abs((after[1] - before[1] + np.pi) % (2 * np.pi) - np.pi)
+            if np.linalg.norm(after[0] - before[0]) > _MOVED or turn > _TURNED:
+                heel[b:c] = toes[b:c] = False
+    return runs(heel | toes)
+
+
+def _ankle_and_yaw(person: Person, side: str, frames: np.ndarray) -> tuple[np.ndarray, float]:
+    """Return where a foot's ankle is on the mean (3,), and where its sole points [rad]."""
+    sole = person.turns[f"{side}_foot"][frames] @ person.body.soles[side].rotation
+    ahead = sole[:, :, 0].mean(0)
+    return np.median(person.places[f"{side}_foot"][frames], axis=0), float(np.arctan2(ahead[1], ahead[0]))
+
+
+def _footprint(person: Person, side: str, frames: np.ndarray, heel: np.ndarray, toes: np.ndarray) -> np.ndarray:
+    """Return the corners (4, 3) of a sole on the ground, where it is when it is flat; else where its heel or toes are."""
+    sole = person.body.soles[side]
+    flat = frames[heel & toes]
+    chosen = flat if len(flat) else frames
+    ankle, yaw = _ankle_and_yaw(person, side, chosen)
+    corners = sole.corners @ sole.rotation
+    c, s = np.cos(yaw), np.sin(yaw)
+    turn = np.array([[c, -s, 0], [s, c, 0], [0, 0, 1.0]])
+    out = corners @ turn.T + ankle
+    height = ankle[2] - person.body.ankle
+    if not len(flat):  # on its toes or heel all the time: that edge is where the sole is
+        part = slice(2, 4) if toes.any() else slice(0, 2)
+        turns = person.turns[f"{side}_foot"][chosen] @ sole.rotation
+        edge = np.median(person.places[f"{side}_foot"][chosen] + turns @ corners[part].mean(0), axis=0)
+        out += (edge - out[part].mean(0)) * [1, 1, 0]
+        height = edge[2]
+    out[:, 2] = 0.0 if abs(height) < _RAISED else height
+    return out

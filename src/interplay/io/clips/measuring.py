@@ -1,0 +1,69 @@
+"""How good a retargeted motion is: skate, gaps of hands, how far joints are from the capture, what is inside each other."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import mujoco
+import numpy as np
+
+from interplay.io.clips.footing import SIDES, runs
+from interplay.io.clips.retarget import Retargeted
+from interplay.scene.penetration import Overlap, Solids
+
+_JOINTS = ("upper_arm", "forearm", "hand", "thigh", "shank", "foot")
+
+
+class Quality(NamedTuple):
+    """Largest skate of what stands [m], largest gap of what touches [m], mean distance of joints from the scaled capture [m], the
+    deepest overlap of shapes that should be apart, and the share of frames with one deeper than 2 mm.
+    """
+
+    skate: float
+    gap: float
+    error: float
+    overlap: Overlap | None
+    overlapping: float
+
+
+def measure(m: mujoco.MjModel, found: Retargeted) -> Quality:
+    """Return how good a motion is."""
+    data, solids = mujoco.MjData(m), Solids(m)
+    T = len(found.qpos)
+    corners = [{s: np.empty((T, 4, 3)) for s in SIDES} for _ in found.persons]
+    gaps, errors = np.zeros(T), []
+    deepest, deep = None, 0
+    for t in range(T):
+        data.qpos[:] = found.qpos[t]
+        mujoco.mj_kinematics(m, data)
+        for k, person in enumerate(found.persons):
+            for side in SIDES:
+                sole = person.body.soles[side]
+                corners[k][side][t] = data.xpos[sole.body] + sole.corners @ data.xmat[sole.body].reshape(3, 3).T
+                for part in _JOINTS:
+                    body = person.body.ids.get(f"{side}_{part}")
+                    if body is not None and f"{side}_{part}" in person.places:
+                        errors.append(np.linalg.norm(data.xpos[body] - person.places[f"{side}_{part}"][t]))
+        touching = set()
+        for meeting in found.meetings:
+            if meeting.frames[0] <= t <= meeting.frames[-1]:
+                surfaces = [found.persons[k].body.surfaces[s] for k, s in meeting.sides]
+                a, b = (data.xpos[s.body] + data.xmat[s.body].reshape(3, 3) @ s.point for s in surfaces)
+                gaps[t] = max(gaps[t], float(np.linalg.norm(a - b)))
+                touching.add(frozenset(s.body for s in surfaces))
+        apart = [o for o in solids.overlaps(data) if frozenset(map(lambda g: int(m.geom_bodyid[m.geom(g).id]), (o.first, o.second))) not in touching]
+        if apart:
+            deepest = apart[0] if deepest is None or apart[0].depth > deepest.depth else deepest
+            deep += apart[0].depth > 0.002
+    skate = max((_skate(corners[k][s], found.pins[k].weights[s]) for k in range(len(found.persons)) for s in SIDES), default=0.0)
+    return Quality(skate, float(gaps.max()), float(np.mean(errors)), deepest, deep / T)
+
+
+def _skate(corners: np.ndarray, weights: np.ndarray) -> float:
+    """Return how far a corner goes [m] at most while it is kept."""
+    worst = 0.0
+    for corner in range(4):
+        for begin, end in runs(weights[:, corner] > 0):
+            way = corners[begin:end, corner]
+            worst = max(worst, float(np.linalg.norm(way - way[0], axis=1).max()))
+    return worst

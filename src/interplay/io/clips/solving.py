@@ -1,0 +1,323 @@
+"""The optimisation over a whole clip: Gauss–Newton steps on all frames of a character at once.
+
+Each frame asks for orientations and points; what was changed against a first guess must change smoothly. The normal equations
+couple a frame with the two before and after it, so a step is one banded Cholesky factorisation: time and memory grow with the
+length of a clip, not faster.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import mujoco
+import numba
+import numpy as np
+from scipy.linalg import solveh_banded
+
+from interplay.maths.rotations import rotation_log
+from interplay.scene.kinematics import point_column
+
+_LIMIT, _CLOSE = 3e3, 2e5
+"""Weights [1/rad²], [1/m²] of joints at their limits, and of shapes that would be in each other."""
+_WINDOW, _OVERLAP = 1500, 60
+"""Frames of a clip that are solved for at once, and how many of them the next ones begin with again."""
+_LARGEST_STEP = 0.5
+
+
+class Item(NamedTuple):
+    """What is asked of one body: a point of it (3,) at targets (T, 3), its orientation as targets (T, 3, 3), with weights (T,)."""
+
+    body: int
+    point: np.ndarray
+    place: np.ndarray
+    turn: np.ndarray
+    place_weight: np.ndarray
+    turn_weight: np.ndarray
+
+
+class Tasks(NamedTuple):
+    """What is asked of one character, as arrays: items by item, then by frame."""
+
+    bodies: np.ndarray
+    points: np.ndarray
+    places: np.ndarray
+    turns: np.ndarray
+    place_weights: np.ndarray
+    turn_weights: np.ndarray
+
+    @classmethod
+    def of(cls, items: list[Item]) -> Tasks:
+        """Stack items."""
+        return cls(
+            np.array([item.body for item in items]), *(np.stack([item[k] for item in items]) for k in range(1, 6))
+        )
+
+    def frames(self, chosen: np.ndarray) -> Tasks:
+        """Return the same for some frames."""
+        return Tasks(self.bodies, self.points, *(array[:, chosen] for array in self[2:]))
+
+
+class Near(NamedTuple):
+    """Shapes that are too near each other: frames (n,), their bodies (n, 2), nearest points (n, 2, 3), the direction (n, 3) in which
+    the second must go, and how far (n,).
+    """
+
+    frames: np.ndarray
+    bodies: np.ndarray
+    points: np.ndarray
+    normals: np.ndarray
+    ways: np.ndarray
+
+    def window(self, begin: int, end: int) -> Near:
+        """Return what is near in some frames."""
+        inside = (self.frames >= begin) & (self.frames < end)
+        return Near(self.frames[inside] - begin, *(array[inside] for array in self[1:]))
+
+
+NOTHING_NEAR = Near(np.zeros(0, np.int64), np.zeros((0, 2), np.int64), np.zeros((0, 2, 3)), np.zeros((0, 3)), np.zeros(0))
+
+
+class Kinetics(NamedTuple):
+    """Where a character's bodies are in all frames, and the axes of its degrees of freedom about its centre of mass."""
+
+    cdof: np.ndarray
+    com: np.ndarray
+    xpos: np.ndarray
+    xmat: np.ndarray
+
+    def frames(self, begin: int, end: int) -> Kinetics:
+        """Return the same for some frames."""
+        return Kinetics(*(array[begin:end] for array in self))
+
+
+class Character:
+    """The degrees of freedom of one character in a scene: configurations, their changes, and their normal equations."""
+
+    def __init__(self, model: mujoco.MjModel, dofs: np.ndarray):
+        """Take the model and the character's degrees of freedom; the first six are those of its free root."""
+        self.model, self.dofs = model, dofs
+        m, first = model, int(dofs[0])
+        joints = np.unique(m.dof_jntid[dofs])
+        self.root = int(m.jnt_qposadr[joints[0]])
+        self.scalars = m.jnt_qposadr[joints[1:]].astype(int)
+        limited = m.jnt_limited[joints[1:]].astype(bool)
+        self.low = np.where(limited, m.jnt_range[joints[1:], 0], -np.inf)
+        self.high = np.where(limited, m.jnt_range[joints[1:], 1], np.inf)
+        tree = int(m.body_treeid[m.dof_bodyid[first]])
+        self.bodies = np.arange(m.tree_bodyadr[tree], m.tree_bodyadr[tree] + m.tree_bodynum[tree])
+        self.chains = np.zeros((m.nbody, len(dofs)), bool)
+        """Which degrees of freedom move a body."""
+        for body in self.bodies:
+            dof = int(m.body_dofadr[body] + m.body_dofnum[body] - 1) if m.body_dofnum[body] else -1
+            self.chains[body] = self.chains[m.body_parentid[body]]
+            while dof >= 0:
+                self.chains[body, dof - first] = True
+                dof = int(m.dof_parentid[dof])
+        self.stiffness = np.ones(len(dofs))
+        self.stiffness[:3] = 4.0
+
+    def moved(self, qpos: np.ndarray, change: np.ndarray) -> np.ndarray:
+        """Return configurations (T, nq) of the scene after changes (T, n) of this character."""
+        out, r = qpos.copy(), self.root
+        out[:, r : r + 3] += change[:, :3]
+        _turn_locally(out[:, r + 3 : r + 7], np.ascontiguousarray(change[:, 3:6]))
+        out[:, self.scalars] += change[:, 6:]
+        return out
+
+    def clipped(self, qpos: np.ndarray) -> np.ndarray:
+        """Return configurations with all joints within their ranges."""
+        out = qpos.copy()
+        out[:, self.scalars] = np.clip(out[:, self.scalars], self.low, self.high)
+        return out
+
+    def steps(
+        self,
+        kinetics: Kinetics,
+        tasks: Tasks,
+        qpos: np.ndarray,
+        change: np.ndarray,
+        near: Near,
+        smooth: float,
+        damping: float,
+    ) -> np.ndarray:
+        """Return the Gauss–Newton step (T, n) of the changes so far; long clips in windows that overlap."""
+        T, out = len(qpos), np.zeros_like(change)
+        begin = 0
+        while True:
+            end = min(begin + _WINDOW, T)
+            part = np.arange(begin, end)
+            close = near.window(begin, end)
+            # What the window before has decided stays, but for its last frames: they did not know what comes.
+            fixed = min(begin and _OVERLAP // 2, end - begin)
+            step = self._window(
+                kinetics.frames(begin, end), tasks.frames(part), qpos[begin:end], change[begin:end], close, smooth, damping,
+                out[begin : begin + fixed],
+            )
+            out[begin:end] = step
+            if end == T:
+                return np.clip(out, -_LARGEST_STEP, _LARGEST_STEP)
+            begin = end - _OVERLAP
+
+    def _window(self, kinetics, tasks, qpos, change, near, smooth, damping, known) -> np.ndarray:
+        T, n = change.shape
+        band = np.zeros((2 * n + 1 if smooth else n, T * n))
+        right = np.zeros(T * n)
+        _add_tasks(*kinetics, *tasks, self.chains, band, right)
+        _add_limits(qpos[:, self.scalars], self.low, self.high, _LIMIT, band, right)
+        _add_near(kinetics.cdof, kinetics.com, *near, self.chains, _CLOSE, band, right)
+        band[0] += damping
+        if smooth:
+            _add_smoothness(change, smooth * self.stiffness, band, right)
+        for t in range(len(known)):  # held by a great weight
+            band[0, t * n : (t + 1) * n] += 1e9
+            right[t * n : (t + 1) * n] += 1e9 * known[t]
+        return solveh_banded(band, right, overwrite_ab=True, overwrite_b=True, lower=True, check_finite=False).reshape(T, n)
+
+
+def kinetics_of(model: mujoco.MjModel, data: mujoco.MjData, qpos: np.ndarray, characters: list[Character], look=None) -> list[Kinetics]:
+    """Return where the bodies of some characters are in all frames; ``look(frame)`` sees each one as it is placed."""
+    T, m = len(qpos), model
+    out = []
+    for character in characters:
+        out.append(
+            Kinetics(
+                np.empty((T, len(character.dofs), 6)), np.empty((T, 3)), np.empty((T, m.nbody, 3)), np.empty((T, m.nbody, 3, 3))
+            )
+        )
+    slices = [slice(int(c.dofs[0]), int(c.dofs[-1]) + 1) for c in characters]
+    roots = [int(m.body_rootid[c.bodies[0]]) for c in characters]
+    cdof, com, xpos, xmat = data.cdof, data.subtree_com, data.xpos, data.xmat.reshape(-1, 3, 3)
+    for t in range(T):
+        data.qpos[:] = qpos[t]
+        mujoco.mj_kinematics(m, data)
+        mujoco.mj_comPos(m, data)
+        for kinetics, dofs, root in zip(out, slices, roots, strict=True):
+            kinetics.cdof[t] = cdof[dofs]
+            kinetics.com[t] = com[root]
+            kinetics.xpos[t] = xpos
+            kinetics.xmat[t] = xmat
+        if look is not None:
+            look(t)
+    return out
+
+
+@numba.njit(cache=True)
+def _turn_locally(quats, vectors):
+    for t in range(quats.shape[0]):
+        x, y, z = vectors[t, 0], vectors[t, 1], vectors[t, 2]
+        angle = np.sqrt(x * x + y * y + z * z)
+        k = np.sin(0.5 * angle) / angle if angle > 1e-12 else 0.5
+        b, u, v, w = np.cos(0.5 * angle), k * x, k * y, k * z
+        a, p, q, r = quats[t, 0], quats[t, 1], quats[t, 2], quats[t, 3]
+        quats[t, 0] = a * b - p * u - q * v - r * w
+        quats[t, 1] = a * u + b * p + q * w - r * v
+        quats[t, 2] = a * v + b * q + r * u - p * w
+        quats[t, 3] = a * w + b * r + p * v - q * u
+
+
+@numba.njit(cache=True)
+def _add_tasks(cdof, com, xpos, xmat, bodies, points, places, turns, place_weights, turn_weights, chains, band, right):
+    """Add Σ w |J δ − e|² of all items to the normal equations, kept as the lower band."""
+    T, n = cdof.shape[0], cdof.shape[1]
+    J, cols = np.empty((n, 6)), np.empty(n, np.int64)
+    r, e, off, w = np.empty(3), np.empty(6), np.empty((3, 3)), np.empty(6)
+    for t in range(T):
+        for i in range(bodies.shape[0]):
+            wp, wr = place_weights[i, t], turn_weights[i, t]
+            if wp == 0.0 and wr == 0.0:
+                continue
+            b = bodies[i]
+            for k in range(3):
+                p = xpos[t, b, k]
+                for h in range(3):
+                    p += xmat[t, b, k, h] * points[i, h]
+                r[k] = p - com[t, k]
+                e[k] = places[i, t, k] - p
+                w[k], w[3 + k] = wp, wr
+            if wr > 0.0:
+                for k in range(3):
+                    for h in range(3):
+                        off[k, h] = 0.0
+                        for g in range(3):
+                            off[k, h] += turns[i, t, k, g] * xmat[t, b, h, g]
+                rotation_log(off, e[3:])
+            count = 0
+            for d in range(n):
+                if chains[b, d]:
+                    point_column(cdof[t, d], r, J[count])
+                    cols[count] = d
+                    count += 1
+            first = 0 if wp > 0.0 else 3
+            last = 6 if wr > 0.0 else 3
+            for a in range(count):
+                at = t * n + cols[a]
+                for k in range(first, last):
+                    right[at] += w[k] * J[a, k] * e[k]
+                for c in range(a + 1):
+                    s = 0.0
+                    for k in range(first, last):
+                        s += w[k] * J[a, k] * J[c, k]
+                    band[cols[a] - cols[c], t * n + cols[c]] += s
+
+
+@numba.njit(cache=True)
+def _add_limits(values, low, high, weight, band, right):
+    """Add rows that bring joints back which are beyond their ranges."""
+    T, k = values.shape
+    n = k + 6
+    for t in range(T):
+        for j in range(k):
+            over = 0.0
+            if values[t, j] > high[j]:
+                over = high[j] - values[t, j]
+            elif values[t, j] < low[j]:
+                over = low[j] - values[t, j]
+            if over != 0.0:
+                band[0, t * n + 6 + j] += weight
+                right[t * n + 6 + j] += weight * over
+
+
+@numba.njit(cache=True)
+def _add_near(cdof, com, frames, bodies, points, normals, ways, chains, weight, band, right):
+    """Add rows that bring shapes apart; of a pair, the bodies of others stay where they are."""
+    n = cdof.shape[1]
+    row, r, column = np.empty(n), np.empty(3), np.empty(6)
+    for i in range(frames.shape[0]):
+        t = frames[i]
+        for d in range(n):
+            row[d] = 0.0
+        for side in range(2):
+            b, sign = bodies[i, side], 2.0 * side - 1.0
+            for k in range(3):
+                r[k] = points[i, side, k] - com[t, k]
+            for d in range(n):
+                if chains[b, d]:
+                    point_column(cdof[t, d], r, column)
+                    for k in range(3):
+                        row[d] += sign * normals[i, k] * column[k]
+        for a in range(n):
+            if row[a] == 0.0:
+                continue
+            right[t * n + a] += weight * row[a] * ways[i]
+            for c in range(a + 1):
+                band[a - c, t * n + c] += weight * row[a] * row[c]
+
+
+@numba.njit(cache=True)
+def _add_smoothness(change, weights, band, right):
+    """Add Σ w |δ₍t₋₁₎ − 2 δ₍t₎ + δ₍t₊₁₎|², of the change so far and the step."""
+    T, n = change.shape
+    for t in range(1, T - 1):
+        for d in range(n):
+            w = weights[d]
+            bend = change[t - 1, d] - 2.0 * change[t, d] + change[t + 1, d]
+            a, b, c = (t - 1) * n + d, t * n + d, (t + 1) * n + d
+            right[a] -= w * bend
+            right[b] += 2.0 * w * bend
+            right[c] -= w * bend
+            band[0, a] += w
+            band[0, b] += 4.0 * w
+            band[0, c] += w
+            band[n, a] -= 2.0 * w
+            band[n, b] -= 2.0 * w
+            band[2 * n, a] += w
