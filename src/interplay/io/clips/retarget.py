@@ -20,7 +20,8 @@ from interplay.scene.scene import Scene
 
 _TURN = {"pelvis": 4.0, "abdomen": 0.3, "chest": 3.0, "neck": 0.3, "head": 1.0, "hand": 0.7, "foot": 1.0, "clavicle": 0.3}
 """Weights of orientations [1/rad²]; others 1."""
-_HIPS, _ANKLES, _WRISTS = 300.0, 150.0, 0.0
+_TWISTING = ("upper_arm", "forearm", "thigh", "shank")
+_HIPS, _ANKLES = 300.0, 150.0
 """Weights of places [1/m²]."""
 _PIN, _MEET, _FACE = 1e6, 1e5, 0.5
 """Weights of what stands [1/m²], of hands that touch, and of palms that face each other [1/rad²]."""
@@ -31,6 +32,8 @@ _KNOTS = 15.0
 _SWEEPS = 6
 _MARGIN = 0.001
 """How far limbs should be from each other [m]."""
+_PUSH = 0.02
+"""How far shapes inside each other are pushed apart at once [m]."""
 _FARTHEST_SHIFT = 0.5
 
 Progress = Callable[[float], None]
@@ -132,7 +135,8 @@ def _free_items(person: Person) -> list[Item]:
     items = []
     for part, turn in person.turns.items():
         weight = _TURN.get(part.removeprefix("left_").removeprefix("right_"), 1.0)
-        items.append(Item(body.ids[part], np.zeros(3), np.zeros((T, 3)), turn, none, weight * one))
+        bone = body.turns[part].T @ body.bones[part] if part.endswith(_TWISTING) else np.zeros(3)
+        items.append(Item(body.ids[part], np.zeros(3), np.zeros((T, 3)), turn, none, weight * one, bone))
     hips = 0.5 * (person.places["left_thigh"] + person.places["right_thigh"])
     items.append(Item(body.ids["pelvis"], body.hips, hips, no_turn, _HIPS * one, none))
     for side in SIDES:
@@ -253,6 +257,8 @@ def _whole_clip(
         qpos = start
         for character, change in zip(characters, changes, strict=True):
             qpos = character.moved(qpos, change)
+        if __import__('os').environ.get('DBG'):
+            print(sweep, len(near.frames), [float(np.abs(c).max()) for c in changes], [float(np.percentile(np.linalg.norm(_surface_points(found[0],persons[mt.sides[0][0]].body.surfaces[mt.sides[0][1]])-_surface_points(found[0],persons[mt.sides[1][0]].body.surfaces[mt.sides[1][1]]),axis=1)[mt.frames],95)) for mt in meetings])
         progress(0.15 + 0.85 * (sweep + 1) / _SWEEPS)
     for character in characters:
         qpos = character.clipped(qpos)
@@ -325,7 +331,8 @@ class Closeness:
                 one, two = int(m.geom_bodyid[a]), int(m.geom_bodyid[b])
                 if t not in self._meant.get(frozenset((one, two)), ()):
                     normal = (fromto[3:] - fromto[:3]) / distance
-                    self._rows.append((t, one, two, *fromto, *normal, wanted - distance))
+                    shared = 0.5 if m.body_treeid[one] >= 0 and m.body_treeid[one] != m.body_treeid[two] else 1.0
+                    self._rows.append((t, one, two, *fromto, *normal, shared * min(wanted - distance, _PUSH)))
 
     def near(self) -> Near:
         """Return what was found."""

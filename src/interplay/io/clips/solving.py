@@ -12,16 +12,17 @@ from typing import NamedTuple
 import mujoco
 import numba
 import numpy as np
-from scipy.linalg import solveh_banded
 
 from interplay.maths.rotations import rotation_log
 from interplay.scene.kinematics import point_column
 
-_LIMIT, _CLOSE = 3e3, 2e5
+_LIMIT, _CLOSE = 3e3, 2e4
 """Weights [1/rad²], [1/m²] of joints at their limits, and of shapes that would be in each other."""
 _WINDOW, _OVERLAP = 1500, 60
 """Frames of a clip that are solved for at once, and how many of them the next ones begin with again."""
 _LARGEST_STEP = 0.5
+_TWIST = 0.25
+"""How much of a turn about a bone counts."""
 
 
 class Item(NamedTuple):
@@ -33,6 +34,8 @@ class Item(NamedTuple):
     turn: np.ndarray
     place_weight: np.ndarray
     turn_weight: np.ndarray
+    bone: np.ndarray = np.zeros(3)
+    """Axis in the body about which its orientation counts for little: how limbs are twisted differs from skeleton to skeleton."""
 
 
 class Tasks(NamedTuple):
@@ -44,17 +47,18 @@ class Tasks(NamedTuple):
     turns: np.ndarray
     place_weights: np.ndarray
     turn_weights: np.ndarray
+    bones: np.ndarray
 
     @classmethod
     def of(cls, items: list[Item]) -> Tasks:
         """Stack items."""
         return cls(
-            np.array([item.body for item in items]), *(np.stack([item[k] for item in items]) for k in range(1, 6))
+            np.array([item.body for item in items]), *(np.stack([item[k] for item in items]) for k in range(1, 7))
         )
 
-    def frames(self, chosen: np.ndarray) -> Tasks:
+    def frames(self, chosen: np.ndarray | slice) -> Tasks:
         """Return the same for some frames."""
-        return Tasks(self.bodies, self.points, *(array[:, chosen] for array in self[2:]))
+        return Tasks(self.bodies, self.points, *(array[:, chosen] for array in self[2:6]), self.bones)
 
 
 class Near(NamedTuple):
@@ -145,12 +149,11 @@ class Character:
         begin = 0
         while True:
             end = min(begin + _WINDOW, T)
-            part = np.arange(begin, end)
             close = near.window(begin, end)
             # What the window before has decided stays, but for its last frames: they did not know what comes.
             fixed = min(begin and _OVERLAP // 2, end - begin)
             step = self._window(
-                kinetics.frames(begin, end), tasks.frames(part), qpos[begin:end], change[begin:end], close, smooth, damping,
+                kinetics.frames(begin, end), tasks.frames(slice(begin, end)), qpos[begin:end], change[begin:end], close, smooth, damping,
                 out[begin : begin + fixed],
             )
             out[begin:end] = step
@@ -160,18 +163,19 @@ class Character:
 
     def _window(self, kinetics, tasks, qpos, change, near, smooth, damping, known) -> np.ndarray:
         T, n = change.shape
-        band = np.zeros((2 * n + 1 if smooth else n, T * n))
+        band = np.zeros((T * n, 2 * n + 1 if smooth else n))
         right = np.zeros(T * n)
         _add_tasks(*kinetics, *tasks, self.chains, band, right)
         _add_limits(qpos[:, self.scalars], self.low, self.high, _LIMIT, band, right)
         _add_near(kinetics.cdof, kinetics.com, *near, self.chains, _CLOSE, band, right)
-        band[0] += damping
+        band[:, 0] += damping
         if smooth:
             _add_smoothness(change, smooth * self.stiffness, band, right)
         for t in range(len(known)):  # held by a great weight
-            band[0, t * n : (t + 1) * n] += 1e9
+            band[t * n : (t + 1) * n, 0] += 1e9
             right[t * n : (t + 1) * n] += 1e9 * known[t]
-        return solveh_banded(band, right, overwrite_ab=True, overwrite_b=True, lower=True, check_finite=False).reshape(T, n)
+        _solve_band(band, right)
+        return right.reshape(T, n)
 
 
 def kinetics_of(model: mujoco.MjModel, data: mujoco.MjData, qpos: np.ndarray, characters: list[Character], look=None) -> list[Kinetics]:
@@ -216,11 +220,11 @@ def _turn_locally(quats, vectors):
 
 
 @numba.njit(cache=True)
-def _add_tasks(cdof, com, xpos, xmat, bodies, points, places, turns, place_weights, turn_weights, chains, band, right):
+def _add_tasks(cdof, com, xpos, xmat, bodies, points, places, turns, place_weights, turn_weights, bones, chains, band, right):
     """Add Σ w |J δ − e|² of all items to the normal equations, kept as the lower band."""
     T, n = cdof.shape[0], cdof.shape[1]
     J, cols = np.empty((n, 6)), np.empty(n, np.int64)
-    r, e, off, w = np.empty(3), np.empty(6), np.empty((3, 3)), np.empty(6)
+    r, e, off, w, bone = np.empty(3), np.empty(6), np.empty((3, 3)), np.empty(6), np.empty(3)
     for t in range(T):
         for i in range(bodies.shape[0]):
             wp, wr = place_weights[i, t], turn_weights[i, t]
@@ -241,10 +245,15 @@ def _add_tasks(cdof, com, xpos, xmat, bodies, points, places, turns, place_weigh
                         for g in range(3):
                             off[k, h] += turns[i, t, k, g] * xmat[t, b, h, g]
                 rotation_log(off, e[3:])
+                for k in range(3):
+                    bone[k] = xmat[t, b, k, 0] * bones[i, 0] + xmat[t, b, k, 1] * bones[i, 1] + xmat[t, b, k, 2] * bones[i, 2]
+                _less_twist(bone, e)
             count = 0
             for d in range(n):
                 if chains[b, d]:
                     point_column(cdof[t, d], r, J[count])
+                    if wr > 0.0:
+                        _less_twist(bone, J[count])
                     cols[count] = d
                     count += 1
             first = 0 if wp > 0.0 else 3
@@ -257,7 +266,15 @@ def _add_tasks(cdof, com, xpos, xmat, bodies, points, places, turns, place_weigh
                     s = 0.0
                     for k in range(first, last):
                         s += w[k] * J[a, k] * J[c, k]
-                    band[cols[a] - cols[c], t * n + cols[c]] += s
+                    band[t * n + cols[c], cols[a] - cols[c]] += s
+
+
+@numba.njit(cache=True)
+def _less_twist(bone, row):
+    """Shorten the part of a turn (the last three of six) that is about a bone."""
+    twist = (1.0 - _TWIST) * (bone[0] * row[3] + bone[1] * row[4] + bone[2] * row[5])
+    for k in range(3):
+        row[3 + k] -= twist * bone[k]
 
 
 @numba.njit(cache=True)
@@ -273,7 +290,7 @@ def _add_limits(values, low, high, weight, band, right):
             elif values[t, j] < low[j]:
                 over = low[j] - values[t, j]
             if over != 0.0:
-                band[0, t * n + 6 + j] += weight
+                band[t * n + 6 + j, 0] += weight
                 right[t * n + 6 + j] += weight * over
 
 
@@ -300,7 +317,7 @@ def _add_near(cdof, com, frames, bodies, points, normals, ways, chains, weight, 
                 continue
             right[t * n + a] += weight * row[a] * ways[i]
             for c in range(a + 1):
-                band[a - c, t * n + c] += weight * row[a] * row[c]
+                band[t * n + c, a - c] += weight * row[a] * row[c]
 
 
 @numba.njit(cache=True)
@@ -315,9 +332,38 @@ def _add_smoothness(change, weights, band, right):
             right[a] -= w * bend
             right[b] += 2.0 * w * bend
             right[c] -= w * bend
-            band[0, a] += w
-            band[0, b] += 4.0 * w
-            band[0, c] += w
-            band[n, a] -= 2.0 * w
-            band[n, b] -= 2.0 * w
-            band[2 * n, a] += w
+            band[a, 0] += w
+            band[b, 0] += 4.0 * w
+            band[c, 0] += w
+            band[a, n] -= 2.0 * w
+            band[b, n] -= 2.0 * w
+            band[a, 2 * n] += w
+
+
+@numba.njit(cache=True, fastmath=True, nogil=True)
+def _solve_band(band, x):
+    """Solve A x = b in place, A positive definite, ``band[j, k]`` = A[j + k, j].
+
+    By one thread and in place: a library's threads cost more than they bring on rows this short.
+    """
+    N, width = band.shape
+    for j in range(N):
+        count = min(width, N - j)
+        column = band[j]
+        d = 1.0 / np.sqrt(column[0])
+        for k in range(count):
+            column[k] *= d
+        for i in range(1, count):
+            scale = column[i]
+            if scale != 0.0:
+                target = band[j + i]
+                for k in range(i, count):
+                    target[k - i] -= scale * column[k]
+        x[j] /= column[0]
+        for i in range(1, count):
+            x[j + i] -= column[i] * x[j]
+    for j in range(N - 1, -1, -1):
+        s = x[j]
+        for i in range(1, min(width, N - j)):
+            s -= band[j, i] * x[j + i]
+        x[j] = s / band[j, 0]
