@@ -29,9 +29,12 @@ _SMOOTH = 0.004
 """Weight [s²] of the acceleration of what is changed."""
 _KNOTS = 15.0
 """Frames per second of the first guess."""
-_SWEEPS = 6
+_SWEEPS, _SETTLED, _AROUND = 20, 1e-3, 0.1
+"""Most steps over a clip; a frame that changes by less [rad, m] is settled, unless one so near [s] is not."""
 _MARGIN = 0.001
 """How far limbs should be from each other [m]."""
+_REACH = 0.02
+"""How far apart they are looked at [m]."""
 _PUSH = 0.02
 """How far shapes inside each other are pushed apart at once [m]."""
 _FARTHEST_SHIFT = 0.5
@@ -244,25 +247,36 @@ def _whole_clip(
     fixed = [Tasks.of(_free_items(p) + _pin_items(p, pin)) for p, pin in zip(persons, pins, strict=True)]
     smooth = (_SMOOTH * fps**2) ** 2
     closeness = Closeness(m, data, persons, meetings)
+    moving = np.ones(T, bool)
     for sweep in range(_SWEEPS):
         closeness.clear()
         found = kinetics_of(m, data, qpos, characters, closeness.look if sweep else None)
-        near = closeness.near()
+        near, largest = closeness.near(), np.zeros(T)
         for k, character in enumerate(characters):
             tasks = fixed[k]
             mine = [item for meeting in meetings for item in _meeting_items(meeting, k, persons, found[0], T)]
             if mine:
                 tasks = Tasks(*(np.concatenate(pair) for pair in zip(tasks, Tasks.of(mine), strict=True)))
-            changes[k] += character.steps(found[k], tasks, qpos, changes[k], near, smooth, 1e-3)
+            step = character.steps(found[k], tasks, qpos, changes[k], near, smooth, 1e-3, moving)
+            changes[k] += step
+            largest = np.maximum(largest, np.abs(step).max(1))
         qpos = start
         for character, change in zip(characters, changes, strict=True):
             qpos = character.moved(qpos, change)
-        if __import__('os').environ.get('DBG'):
-            print(sweep, len(near.frames), [float(np.abs(c).max()) for c in changes], [float(np.percentile(np.linalg.norm(_surface_points(found[0],persons[mt.sides[0][0]].body.surfaces[mt.sides[0][1]])-_surface_points(found[0],persons[mt.sides[1][0]].body.surfaces[mt.sides[1][1]]),axis=1)[mt.frames],95)) for mt in meetings])
+        if sweep > 0:  # the first knows nothing of limbs
+            moving = _around(largest > _SETTLED, round(_AROUND * fps))
         progress(0.15 + 0.85 * (sweep + 1) / _SWEEPS)
+        if __import__('os').environ.get('DBG'): print(sweep, len(near.frames), int((near.ways>1.5e-3).sum()), float(largest.max()), int(largest.argmax()), moving.mean())
+        if not moving.any():
+            break
     for character in characters:
         qpos = character.clipped(qpos)
     return qpos
+
+
+def _around(mask: np.ndarray, frames: int) -> np.ndarray:
+    """Return a mask with so many frames more on both sides."""
+    return np.convolve(mask, np.ones(2 * frames + 1), "same") > 0.5
 
 
 def _pin_items(person: Person, pins: Pins) -> list[Item]:
@@ -324,10 +338,10 @@ class Closeness:
     def look(self, t: int) -> None:
         """Take down what is near in a frame, as the data are now."""
         m, fromto = self._model, self._fromto
-        for a, b in self._solids.near(self._data, 2 * _MARGIN).tolist():
-            distance = mujoco.mj_geomDistance(m, self._data, a, b, 2 * _MARGIN, fromto)
+        for a, b in self._solids.near(self._data, _REACH).tolist():
+            distance = mujoco.mj_geomDistance(m, self._data, a, b, _REACH, fromto)
             wanted = 0.0 if m.geom_type[a] == mujoco.mjtGeom.mjGEOM_PLANE else _MARGIN
-            if distance < wanted and abs(distance) > 1e-9:
+            if distance < _REACH and abs(distance) > 1e-9:
                 one, two = int(m.geom_bodyid[a]), int(m.geom_bodyid[b])
                 if t not in self._meant.get(frozenset((one, two)), ()):
                     normal = (fromto[3:] - fromto[:3]) / distance

@@ -13,14 +13,18 @@ import mujoco
 import numba
 import numpy as np
 
+from interplay.io.clips.footing import runs
 from interplay.maths.rotations import rotation_log
 from interplay.scene.kinematics import point_column
 
-_LIMIT, _CLOSE = 3e3, 2e4
+_LIMIT, _CLOSE = 1e6, 2e4
 """Weights [1/rad²], [1/m²] of joints at their limits, and of shapes that would be in each other."""
 _WINDOW, _OVERLAP = 1500, 60
 """Frames of a clip that are solved for at once, and how many of them the next ones begin with again."""
 _LARGEST_STEP = 0.5
+_HELD, _FAST_HOLD = 3, 1e9
+"""Frames beside those that move which stay as they are, and the weight that holds them."""
+_TRIALS = 3
 _TWIST = 0.25
 """How much of a turn about a bone counts."""
 
@@ -143,39 +147,65 @@ class Character:
         near: Near,
         smooth: float,
         damping: float,
+        moving: np.ndarray | None = None,
     ) -> np.ndarray:
-        """Return the Gauss–Newton step (T, n) of the changes so far; long clips in windows that overlap."""
+        """Return the Gauss–Newton step (T, n) of the changes so far, in frames that still move; long runs of them in windows."""
         T, out = len(qpos), np.zeros_like(change)
-        begin = 0
-        while True:
-            end = min(begin + _WINDOW, T)
-            close = near.window(begin, end)
-            # What the window before has decided stays, but for its last frames: they did not know what comes.
-            fixed = min(begin and _OVERLAP // 2, end - begin)
-            step = self._window(
-                kinetics.frames(begin, end), tasks.frames(slice(begin, end)), qpos[begin:end], change[begin:end], close, smooth, damping,
-                out[begin : begin + fixed],
-            )
-            out[begin:end] = step
-            if end == T:
-                return np.clip(out, -_LARGEST_STEP, _LARGEST_STEP)
-            begin = end - _OVERLAP
+        for first, last in [(0, T)] if moving is None else runs(moving):
+            begin = max(first - _HELD, 0)
+            stop = min(last + _HELD, T)
+            while True:
+                end = min(begin + _WINDOW, stop)
+                # What is not moving stays, and what the window before has decided, but for its last frames: they did not
+                # know what comes.
+                known = np.zeros(end - begin, bool)
+                known[: first - begin if begin <= first else _OVERLAP // 2] = True
+                known[last - begin :] = True
+                out[begin:end] = self._window(
+                    kinetics.frames(begin, end),
+                    tasks.frames(slice(begin, end)),
+                    qpos[begin:end, self.scalars],
+                    change[begin:end],
+                    near.window(begin, end),
+                    smooth,
+                    damping,
+                    np.where(known[:, None], out[begin:end], np.nan),
+                )
+                if end == stop:
+                    break
+                begin = end - _OVERLAP
+        return np.clip(out, -_LARGEST_STEP, _LARGEST_STEP)
 
-    def _window(self, kinetics, tasks, qpos, change, near, smooth, damping, known) -> np.ndarray:
+    def _window(self, kinetics, tasks, values, change, near, smooth, damping, known) -> np.ndarray:
+        """Return the step of some frames at once. Which limits hold is found by solving twice: first those that are violated,
+        then those that the first step would violate.
+        """
         T, n = change.shape
-        band = np.zeros((T * n, 2 * n + 1 if smooth else n))
-        right = np.zeros(T * n)
+        band, right = np.zeros((T * n, 2 * n + 1 if smooth else n)), np.zeros(T * n)
         _add_tasks(*kinetics, *tasks, self.chains, band, right)
-        _add_limits(qpos[:, self.scalars], self.low, self.high, _LIMIT, band, right)
-        _add_near(kinetics.cdof, kinetics.com, *near, self.chains, _CLOSE, band, right)
         band[:, 0] += damping
         if smooth:
             _add_smoothness(change, smooth * self.stiffness, band, right)
-        for t in range(len(known)):  # held by a great weight
-            band[t * n : (t + 1) * n, 0] += 1e9
-            right[t * n : (t + 1) * n] += 1e9 * known[t]
-        _solve_band(band, right)
-        return right.reshape(T, n)
+        held = np.isfinite(known).reshape(-1)
+        band[held, 0] += _FAST_HOLD
+        right[held] += _FAST_HOLD * known.reshape(-1)[held]
+        rows = _near_rows(kinetics.cdof, kinetics.com, near.frames, near.bodies, near.points, near.normals, self.chains)
+        over = np.maximum(values - self.high, 0) - np.maximum(self.low - values, 0)
+        active = near.ways > 0
+        step = np.zeros((T, n))
+        for trial in range(_TRIALS if smooth else 1):
+            matrix, x = band.copy(), right.copy()
+            _add_limits(over, values, self.low, self.high, _LIMIT, matrix, x)
+            _add_rows(near.frames, rows, near.ways, active, _CLOSE, matrix, x)
+            _solve_band(matrix, x)
+            step = x.reshape(T, n)
+            after = values + step[:, 6:]
+            beyond = np.maximum(after - self.high, 0) - np.maximum(self.low - after, 0)
+            pressing = (rows * step[near.frames]).sum(1) < near.ways
+            if trial and (np.sign(beyond) == np.sign(over)).all() and (pressing == active).all():
+                break
+            over, active = beyond, pressing
+        return step
 
 
 def kinetics_of(model: mujoco.MjModel, data: mujoco.MjData, qpos: np.ndarray, characters: list[Character], look=None) -> list[Kinetics]:
@@ -278,31 +308,25 @@ def _less_twist(bone, row):
 
 
 @numba.njit(cache=True)
-def _add_limits(values, low, high, weight, band, right):
-    """Add rows that bring joints back which are beyond their ranges."""
+def _add_limits(over, values, low, high, weight, band, right):
+    """Add rows that keep joints at the ends of their ranges which are over them: above (+) or below (−)."""
     T, k = values.shape
     n = k + 6
     for t in range(T):
         for j in range(k):
-            over = 0.0
-            if values[t, j] > high[j]:
-                over = high[j] - values[t, j]
-            elif values[t, j] < low[j]:
-                over = low[j] - values[t, j]
-            if over != 0.0:
+            if over[t, j] != 0.0:
+                end = high[j] if over[t, j] > 0.0 else low[j]
                 band[t * n + 6 + j, 0] += weight
-                right[t * n + 6 + j] += weight * over
+                right[t * n + 6 + j] += weight * (end - values[t, j])
 
 
 @numba.njit(cache=True)
-def _add_near(cdof, com, frames, bodies, points, normals, ways, chains, weight, band, right):
-    """Add rows that bring shapes apart; of a pair, the bodies of others stay where they are."""
+def _near_rows(cdof, com, frames, bodies, points, normals, chains):
+    """Return how fast (k, n) near shapes part by each degree of freedom; the bodies of others stay where they are."""
     n = cdof.shape[1]
-    row, r, column = np.empty(n), np.empty(3), np.empty(6)
+    rows, r, column = np.zeros((frames.shape[0], n)), np.empty(3), np.empty(6)
     for i in range(frames.shape[0]):
         t = frames[i]
-        for d in range(n):
-            row[d] = 0.0
         for side in range(2):
             b, sign = bodies[i, side], 2.0 * side - 1.0
             for k in range(3):
@@ -311,13 +335,24 @@ def _add_near(cdof, com, frames, bodies, points, normals, ways, chains, weight, 
                 if chains[b, d]:
                     point_column(cdof[t, d], r, column)
                     for k in range(3):
-                        row[d] += sign * normals[i, k] * column[k]
+                        rows[i, d] += sign * normals[i, k] * column[k]
+    return rows
+
+
+@numba.njit(cache=True)
+def _add_rows(frames, rows, ways, active, weight, band, right):
+    """Add rows that make shapes part by so much, where they do."""
+    n = rows.shape[1]
+    for i in range(frames.shape[0]):
+        if not active[i]:
+            continue
+        t = frames[i]
         for a in range(n):
-            if row[a] == 0.0:
+            if rows[i, a] == 0.0:
                 continue
-            right[t * n + a] += weight * row[a] * ways[i]
+            right[t * n + a] += weight * rows[i, a] * ways[i]
             for c in range(a + 1):
-                band[t * n + c, a - c] += weight * row[a] * row[c]
+                band[t * n + c, a - c] += weight * rows[i, a] * rows[i, c]
 
 
 @numba.njit(cache=True)
