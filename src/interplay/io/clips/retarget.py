@@ -162,22 +162,22 @@ def _first_guess(
     at[0, r : r + 3] = person.places["left_thigh"][0]
     if m.body_rootid[pelvis] == pelvis:
         mujoco.mju_mat2Quat(at[0, r + 3 : r + 7], np.ascontiguousarray(person.turns["pelvis"][0]).reshape(-1))
-    change, found, total = np.zeros((1, len(character.dofs))), [], np.zeros((len(knots), len(character.dofs)))
+    change, found = np.zeros((1, len(character.dofs))), []
     for k, t in enumerate(knots):
         one = tasks.frames(np.array([t]))
         for trial in range(60 if k == 0 else 5):
             [kinetics] = kinetics_of(m, data, at, [character])
-            step = character.steps(kinetics, one, at, change, NOTHING_NEAR, 0.0, 0.1 if k == 0 and trial < 30 else 0.01)
+            step = character.steps(kinetics, one, at, change, NOTHING_NEAR, 0.0, np.full_like(change, 0.1 if k == 0 and trial < 30 else 0.0))
             at = character.moved(at, step)
             if np.abs(step).max() < 2e-3:
                 break
         found.append(at[0].copy())
     qpos = _between(qpos, np.array(found), knots, character)
+    zero = np.zeros((T, len(character.dofs)))
     for _ in range(2):
         [kinetics] = kinetics_of(m, data, qpos, [character])
-        step = character.steps(kinetics, tasks, qpos, np.zeros((T, len(character.dofs))), NOTHING_NEAR, 0.0, 0.01)
+        step = character.steps(kinetics, tasks, qpos, zero, NOTHING_NEAR, 0.0, zero)
         qpos = character.moved(qpos, step)
-    del total
     return qpos
 
 
@@ -247,7 +247,7 @@ def _whole_clip(
     fixed = [Tasks.of(_free_items(p) + _pin_items(p, pin)) for p, pin in zip(persons, pins, strict=True)]
     smooth = (_SMOOTH * fps**2) ** 2
     closeness = Closeness(m, data, persons, meetings)
-    moving = np.ones(T, bool)
+    moving, damping, last = np.ones(T, bool), [np.zeros_like(c) for c in changes], [np.zeros_like(c) for c in changes]
     for sweep in range(_SWEEPS):
         closeness.clear()
         found = kinetics_of(m, data, qpos, characters, closeness.look if sweep else None)
@@ -257,8 +257,11 @@ def _whole_clip(
             mine = [item for meeting in meetings for item in _meeting_items(meeting, k, persons, found[0], T)]
             if mine:
                 tasks = Tasks(*(np.concatenate(pair) for pair in zip(tasks, Tasks.of(mine), strict=True)))
-            step = character.steps(found[k], tasks, qpos, changes[k], near, smooth, 1e-3, moving)
-            changes[k] += step
+            step = character.steps(found[k], tasks, qpos, changes[k], near, smooth, damping[k], moving)
+            # Back and forth (a knee that is almost straight, an arm on either side of a leg): slower there.
+            swings = (step * last[k] < 0) & (np.abs(step) > 0.4 * np.abs(last[k])) & (np.abs(step) > _SETTLED)
+            damping[k] = np.where(swings, np.maximum(2.0 * damping[k], 0.5), 0.7 * damping[k])
+            last[k], changes[k] = step, changes[k] + step
             largest = np.maximum(largest, np.abs(step).max(1))
         qpos = start
         for character, change in zip(characters, changes, strict=True):
@@ -266,7 +269,7 @@ def _whole_clip(
         if sweep > 0:  # the first knows nothing of limbs
             moving = _around(largest > _SETTLED, round(_AROUND * fps))
         progress(0.15 + 0.85 * (sweep + 1) / _SWEEPS)
-        if __import__('os').environ.get('DBG'): print(sweep, len(near.frames), int((near.ways>1.5e-3).sum()), float(largest.max()), int(largest.argmax()), moving.mean())
+        if __import__('os').environ.get('DBG'): i=int(np.abs(step).max(1).argmax()); j=int(np.abs(step[i]).argmax()); print('dof',i,j,step[i,j].round(4),changes[-1][i,j].round(4), np.degrees(qpos[i,characters[-1].scalars[j-6]]) if j>5 else '', np.degrees([characters[-1].low[j-6],characters[-1].high[j-6]]) if j>5 else '', np.argsort(-np.abs(step[i]))[:5], step[i][np.argsort(-np.abs(step[i]))[:5]].round(3)); print(sweep, len(near.frames), int((near.ways>1.5e-3).sum()), float(largest.max()), int(largest.argmax()), moving.mean())
         if not moving.any():
             break
     for character in characters:

@@ -25,6 +25,8 @@ _LARGEST_STEP = 0.5
 _HELD, _FAST_HOLD = 3, 1e9
 """Frames beside those that move which stay as they are, and the weight that holds them."""
 _TRIALS = 3
+_LEAST = 1e-2
+"""Least cost [1/rad²] of any change within a step."""
 _TWIST = 0.25
 """How much of a turn about a bone counts."""
 
@@ -146,10 +148,13 @@ class Character:
         change: np.ndarray,
         near: Near,
         smooth: float,
-        damping: float,
+        damping: np.ndarray,
         moving: np.ndarray | None = None,
     ) -> np.ndarray:
-        """Return the Gauss–Newton step (T, n) of the changes so far, in frames that still move; long runs of them in windows."""
+        """Return the Gauss–Newton step (T, n) of the changes so far, in frames that still move; long runs of them in windows.
+
+        ``damping`` (T, n) makes a degree of freedom slower by so much (Marquardt's).
+        """
         T, out = len(qpos), np.zeros_like(change)
         for first, last in [(0, T)] if moving is None else runs(moving):
             begin = max(first - _HELD, 0)
@@ -168,7 +173,7 @@ class Character:
                     change[begin:end],
                     near.window(begin, end),
                     smooth,
-                    damping,
+                    damping[begin:end],
                     np.where(known[:, None], out[begin:end], np.nan),
                 )
                 if end == stop:
@@ -183,7 +188,8 @@ class Character:
         T, n = change.shape
         band, right = np.zeros((T * n, 2 * n + 1 if smooth else n)), np.zeros(T * n)
         _add_tasks(*kinetics, *tasks, self.chains, band, right)
-        band[:, 0] += damping
+        band[:, 0] *= 1.0 + damping.reshape(-1)
+        band[:, 0] += _LEAST
         if smooth:
             _add_smoothness(change, smooth * self.stiffness, band, right)
         held = np.isfinite(known).reshape(-1)
