@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 GROUND = "ground"
 _HEEL, _SOLE, _TOES = "heel", "sole", "toes"
+_BETWEEN = 0.012
+"""Room between two feet [m]."""
 _RAISED = 0.06
 """A foot that stands higher than this over the floor [m] stands on something: it stays at its height."""
 _MOVED, _TURNED = 0.03, 0.2
@@ -32,7 +34,7 @@ class Pins(NamedTuple):
 def find_pins(person: Person, time: np.ndarray, contacts: Sequence[Touch] | None) -> Pins:
     """Return where a person's feet stand: as was found, or as given contacts say."""
     T, name = len(time), person.body.name
-    places, weights, touches = {}, {}, []
+    places, weights, touches, prints = {}, {}, [], []
     for side in SIDES:
         heel, toes = person.footing.heels[side][:T].copy(), person.footing.toes[side][:T].copy()
         if contacts is not None:
@@ -41,13 +43,64 @@ def find_pins(person: Person, time: np.ndarray, contacts: Sequence[Touch] | None
         places[side], weights[side] = np.zeros((T, 4, 3)), np.zeros((T, 4))
         for begin, end in _stances(person, side, heel, toes):
             frames = np.arange(begin, end)
-            places[side][frames] = _footprint(person, side, frames, heel[frames], toes[frames])
+            prints.append(Footprint(side, begin, end, _corners(person, side, frames, heel[frames], toes[frames])))
         weights[side][:, :2], weights[side][:, 2:] = heel[:, None], toes[:, None]
         for part, mask in ((_SOLE, heel & toes), (_HEEL, heel & ~toes), (_TOES, toes & ~heel)):
             for begin, end in runs(mask):
                 if end - begin > 1:
                     touches.append(Touch(f"{name}/{side}_{part}", GROUND, float(time[begin]), float(time[end - 1])))
+    _keep_apart(prints)
+    for side, begin, end, corners in prints:
+        places[side][begin:end] = corners
     return Pins(places, weights, touches)
+
+
+class Footprint(NamedTuple):
+    """Where a foot stands: its side, first frame, frame after the last, and the corners (4, 3) of its sole."""
+
+    side: str
+    begin: int
+    end: int
+    corners: np.ndarray
+
+
+def _keep_apart(prints: Sequence[Footprint]) -> None:
+    """Move footprints so that no foot stands on the other: ours are as wide as shoes, and captured ones are lines."""
+    pairs = [
+        (a, b)
+        for k, a in enumerate(prints)
+        for b in prints[k + 1 :]
+        if a.side != b.side and min(a.end, b.end) > max(a.begin, b.begin)
+    ]
+    for _ in range(5):
+        for a, b in pairs:
+            way = _way_apart(a.corners[:, :2], b.corners[:, :2])
+            a.corners[:, :2] -= 0.5 * way
+            b.corners[:, :2] += 0.5 * way
+
+
+def _way_apart(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Return the shortest way (2,) that the second of two rectangles must go to be beside the first: across the feet."""
+    across = [corners[1] - corners[0] for corners in (a, b)]
+    best, shortest = np.zeros(2), np.inf
+    for edge in across:
+        size = float(np.linalg.norm(edge))
+        if size < 1e-6:  # a ball
+            continue
+        axis = edge / size
+        axis = axis if (b.mean(0) - a.mean(0)) @ axis >= 0 else -axis
+        inside = float((a @ axis).max() - (b @ axis).min()) + _BETWEEN
+        if inside <= 0:
+            return np.zeros(2)
+        if inside < shortest:
+            best, shortest = inside * axis, inside
+    ahead = [corners[2] - corners[0] for corners in (a, b)]
+    for edge in ahead:  # one before the other is no matter
+        size = float(np.linalg.norm(edge))
+        axis = edge / max(size, 1e-9)
+        if (a @ axis).max() < (b @ axis).min() or (b @ axis).max() < (a @ axis).min():
+            return np.zeros(2)
+    return best
 
 
 def _when(contacts: Sequence[Touch], time: np.ndarray, surfaces: Sequence[str]) -> np.ndarray:
@@ -81,7 +134,7 @@ def _ankle_and_yaw(person: Person, side: str, frames: np.ndarray) -> tuple[np.nd
     return np.median(person.places[f"{side}_foot"][frames], axis=0), float(np.arctan2(ahead[1], ahead[0]))
 
 
-def _footprint(person: Person, side: str, frames: np.ndarray, heel: np.ndarray, toes: np.ndarray) -> np.ndarray:
+def _corners(person: Person, side: str, frames: np.ndarray, heel: np.ndarray, toes: np.ndarray) -> np.ndarray:
     """Return the corners (4, 3) of a sole on the ground, where it is when it is flat; else where its heel or toes are."""
     sole = person.body.soles[side]
     flat = frames[heel & toes]

@@ -11,11 +11,11 @@ import numpy as np
 from interplay.io.clips.aligning import align, part_targets
 from interplay.io.clips.body import Body, measure_body
 from interplay.io.clips.capture import Capture
+from interplay.io.clips.closeness import Closeness
 from interplay.io.clips.contacts import Meeting, find_meetings
 from interplay.io.clips.footing import SIDES, Footing, above, find_footing, runs
 from interplay.io.clips.footprints import Pins, find_pins
-from interplay.io.clips.solving import NOTHING_NEAR, Character, Item, Kinetics, Near, Tasks, kinetics_of
-from interplay.scene.penetration import Solids
+from interplay.io.clips.solving import NOTHING_NEAR, Character, Item, Kinetics, Near, Tasks, kinetics_of, new_kinetics, update_kinetics
 from interplay.scene.scene import Scene
 
 _TURN = {"pelvis": 4.0, "abdomen": 0.3, "chest": 3.0, "neck": 0.3, "head": 1.0, "hand": 0.7, "foot": 1.0, "clavicle": 0.3}
@@ -29,14 +29,8 @@ _SMOOTH = 0.004
 """Weight [s²] of the acceleration of what is changed."""
 _KNOTS = 15.0
 """Frames per second of the first guess."""
-_SWEEPS, _SETTLED, _AROUND = 20, 1e-3, 0.1
+_SWEEPS, _SETTLED, _AROUND = 12, 4e-3, 0.1
 """Most steps over a clip; a frame that changes by less [rad, m] is settled, unless one so near [s] is not."""
-_MARGIN = 0.001
-"""How far limbs should be from each other [m]."""
-_REACH = 0.02
-"""How far apart they are looked at [m]."""
-_PUSH = 0.02
-"""How far shapes inside each other are pushed apart at once [m]."""
 _FARTHEST_SHIFT = 0.5
 
 Progress = Callable[[float], None]
@@ -166,7 +160,7 @@ def _first_guess(
     for k, t in enumerate(knots):
         one = tasks.frames(np.array([t]))
         for trial in range(60 if k == 0 else 5):
-            [kinetics] = kinetics_of(m, data, at, [character])
+            kinetics = kinetics_of(m, data, at, character)
             step = character.steps(kinetics, one, at, change, NOTHING_NEAR, 0.0, np.full_like(change, 0.1 if k == 0 and trial < 30 else 0.0))
             at = character.moved(at, step)
             if np.abs(step).max() < 2e-3:
@@ -175,7 +169,7 @@ def _first_guess(
     qpos = _between(qpos, np.array(found), knots, character)
     zero = np.zeros((T, len(character.dofs)))
     for _ in range(2):
-        [kinetics] = kinetics_of(m, data, qpos, [character])
+        kinetics = kinetics_of(m, data, qpos, character)
         step = character.steps(kinetics, tasks, qpos, zero, NOTHING_NEAR, 0.0, zero)
         qpos = character.moved(qpos, step)
     return qpos
@@ -208,7 +202,7 @@ def _brought_together(
         return persons, qpos
     shifts = np.zeros((len(persons), 2))
     counts = np.zeros(len(persons))
-    kinetics = kinetics_of(m, data, qpos, characters[:1])[0]
+    kinetics = kinetics_of(m, data, qpos, characters[0])
     for meeting in meetings:
         a, b = (_surface_points(kinetics, persons[k].body.surfaces[s]) for k, s in meeting.sides)
         gap = (b - a)[meeting.frames, :2].mean(0)
@@ -246,11 +240,14 @@ def _whole_clip(
     changes = [np.zeros((T, len(c.dofs))) for c in characters]
     fixed = [Tasks.of(_free_items(p) + _pin_items(p, pin)) for p, pin in zip(persons, pins, strict=True)]
     smooth = (_SMOOTH * fps**2) ** 2
-    closeness = Closeness(m, data, persons, meetings)
+    touching = [(*(persons[k].body.surfaces[s].body for k, s in meeting.sides), meeting.frames) for meeting in meetings]
+    closeness = Closeness(m, data, touching)
+    found = new_kinetics(m, characters, T)
     moving, damping, last = np.ones(T, bool), [np.zeros_like(c) for c in changes], [np.zeros_like(c) for c in changes]
     for sweep in range(_SWEEPS):
-        closeness.clear()
-        found = kinetics_of(m, data, qpos, characters, closeness.look if sweep else None)
+        frames = np.flatnonzero(moving)
+        closeness.forget(moving)
+        update_kinetics(m, data, qpos, characters, found, frames.tolist(), closeness.look if sweep else None)
         near, largest = closeness.near(), np.zeros(T)
         for k, character in enumerate(characters):
             tasks = fixed[k]
@@ -267,7 +264,7 @@ def _whole_clip(
         for character, change in zip(characters, changes, strict=True):
             qpos = character.moved(qpos, change)
         if sweep > 0:  # the first knows nothing of limbs
-            moving = _around(largest > _SETTLED, round(_AROUND * fps))
+            moving &= _around(largest > _SETTLED, round(_AROUND * fps))
         progress(0.15 + 0.85 * (sweep + 1) / _SWEEPS)
         if __import__('os').environ.get('DBG'): i=int(np.abs(step).max(1).argmax()); j=int(np.abs(step[i]).argmax()); print('dof',i,j,step[i,j].round(4),changes[-1][i,j].round(4), np.degrees(qpos[i,characters[-1].scalars[j-6]]) if j>5 else '', np.degrees([characters[-1].low[j-6],characters[-1].high[j-6]]) if j>5 else '', np.argsort(-np.abs(step[i]))[:5], step[i][np.argsort(-np.abs(step[i]))[:5]].round(3)); print(sweep, len(near.frames), int((near.ways>1.5e-3).sum()), float(largest.max()), int(largest.argmax()), moving.mean())
         if not moving.any():
@@ -320,46 +317,3 @@ def _least_turns(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     K[:, 0, 1], K[:, 0, 2], K[:, 1, 2] = -v[:, 2], v[:, 1], -v[:, 0]
     K -= K.transpose(0, 2, 1)
     return np.eye(3) + K + K @ K / np.maximum(1 + c, 1e-3)[:, None, None]
-
-
-class Closeness:
-    """Finds shapes that are too near each other, frame by frame, but for those that are meant to touch."""
-
-    def __init__(self, m: mujoco.MjModel, data: mujoco.MjData, persons: list[Person], meetings: list[Meeting]):
-        """List what is meant to touch."""
-        self._model, self._data, self._solids = m, data, Solids(m)
-        self._fromto, self._rows = np.zeros(6), []
-        self._meant: dict[frozenset[int], set[int]] = {}
-        for meeting in meetings:
-            bodies = frozenset(persons[k].body.surfaces[s].body for k, s in meeting.sides)
-            self._meant.setdefault(bodies, set()).update(meeting.frames.tolist())
-
-    def clear(self) -> None:
-        """Forget what was found."""
-        self._rows = []
-
-    def look(self, t: int) -> None:
-        """Take down what is near in a frame, as the data are now."""
-        m, fromto = self._model, self._fromto
-        for a, b in self._solids.near(self._data, _REACH).tolist():
-            distance = mujoco.mj_geomDistance(m, self._data, a, b, _REACH, fromto)
-            wanted = 0.0 if m.geom_type[a] == mujoco.mjtGeom.mjGEOM_PLANE else _MARGIN
-            if distance < _REACH and abs(distance) > 1e-9:
-                one, two = int(m.geom_bodyid[a]), int(m.geom_bodyid[b])
-                if t not in self._meant.get(frozenset((one, two)), ()):
-                    normal = (fromto[3:] - fromto[:3]) / distance
-                    shared = 0.5 if m.body_treeid[one] >= 0 and m.body_treeid[one] != m.body_treeid[two] else 1.0
-                    self._rows.append((t, one, two, *fromto, *normal, shared * min(wanted - distance, _PUSH)))
-
-    def near(self) -> Near:
-        """Return what was found."""
-        if not self._rows:
-            return NOTHING_NEAR
-        rows = np.array(self._rows)
-        return Near(
-            rows[:, 0].astype(np.int64),
-            rows[:, 1:3].astype(np.int64),
-            rows[:, 3:9].reshape(-1, 2, 3).copy(),
-            rows[:, 9:12].copy(),
-            rows[:, 12].copy(),
-        )

@@ -7,6 +7,8 @@ length of a clip, not faster.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 import mujoco
@@ -19,10 +21,11 @@ from interplay.scene.kinematics import point_column
 
 _LIMIT, _CLOSE = 1e6, 2e4
 """Weights [1/rad²], [1/m²] of joints at their limits, and of shapes that would be in each other."""
-_WINDOW, _OVERLAP = 1500, 60
+_WINDOW, _OVERLAP = 500, 50
 """Frames of a clip that are solved for at once, and how many of them the next ones begin with again."""
+_POOL = ThreadPoolExecutor(2, "clips")
 _LARGEST_STEP = 0.5
-_HELD, _FAST_HOLD = 3, 1e9
+_HELD, _HOLD = 3, 1e9
 """Frames beside those that move which stay as they are, and the weight that holds them."""
 _TRIALS = 3
 _LEAST = 1e-2
@@ -155,33 +158,34 @@ class Character:
 
         ``damping`` (T, n) makes a degree of freedom slower by so much (Marquardt's).
         """
-        T, out = len(qpos), np.zeros_like(change)
-        for first, last in [(0, T)] if moving is None else runs(moving):
-            begin = max(first - _HELD, 0)
-            stop = min(last + _HELD, T)
-            while True:
-                end = min(begin + _WINDOW, stop)
-                # What is not moving stays, and what the window before has decided, but for its last frames: they did not
-                # know what comes.
-                known = np.zeros(end - begin, bool)
-                known[: first - begin if begin <= first else _OVERLAP // 2] = True
-                known[last - begin :] = True
-                out[begin:end] = self._window(
-                    kinetics.frames(begin, end),
-                    tasks.frames(slice(begin, end)),
-                    qpos[begin:end, self.scalars],
-                    change[begin:end],
-                    near.window(begin, end),
-                    smooth,
-                    damping[begin:end],
-                    np.where(known[:, None], out[begin:end], np.nan),
-                )
-                if end == stop:
-                    break
-                begin = end - _OVERLAP
+        T, n = change.shape
+        still = np.zeros(T, bool) if moving is None else ~moving
+
+        def solve(window: tuple[int, int]) -> np.ndarray:
+            begin, end = window
+            return self._window(
+                kinetics.frames(begin, end),
+                tasks.frames(slice(begin, end)),
+                qpos[begin:end, self.scalars],
+                change[begin:end],
+                near.window(begin, end),
+                smooth,
+                damping[begin:end],
+                still[begin:end],
+            )
+
+        windows = _windows(still)
+        out, total = np.zeros((T, n)), np.zeros(T)
+        for (begin, end), step in zip(windows, (map if len(windows) == 1 else _POOL.map)(solve, windows), strict=True):
+            # Where windows overlap, each counts the less the nearer its end is: it did not know what lies beyond.
+            ramp = np.minimum(np.arange(1, end - begin + 1), np.arange(end - begin, 0, -1)).astype(float)
+            ramp = np.minimum(ramp, _OVERLAP)
+            out[begin:end] += ramp[:, None] * step
+            total[begin:end] += ramp
+        out /= np.maximum(total, 1e-9)[:, None]
         return np.clip(out, -_LARGEST_STEP, _LARGEST_STEP)
 
-    def _window(self, kinetics, tasks, values, change, near, smooth, damping, known) -> np.ndarray:
+    def _window(self, kinetics, tasks, values, change, near, smooth, damping, still) -> np.ndarray:
         """Return the step of some frames at once. Which limits hold is found by solving twice: first those that are violated,
         then those that the first step would violate.
         """
@@ -192,9 +196,7 @@ class Character:
         band[:, 0] += _LEAST
         if smooth:
             _add_smoothness(change, smooth * self.stiffness, band, right)
-        held = np.isfinite(known).reshape(-1)
-        band[held, 0] += _FAST_HOLD
-        right[held] += _FAST_HOLD * known.reshape(-1)[held]
+        band[np.repeat(still, n), 0] += _HOLD
         rows = _near_rows(kinetics.cdof, kinetics.com, near.frames, near.bodies, near.points, near.normals, self.chains)
         over = np.maximum(values - self.high, 0) - np.maximum(self.low - values, 0)
         active = near.ways > 0
@@ -214,31 +216,54 @@ class Character:
         return step
 
 
-def kinetics_of(model: mujoco.MjModel, data: mujoco.MjData, qpos: np.ndarray, characters: list[Character], look=None) -> list[Kinetics]:
-    """Return where the bodies of some characters are in all frames; ``look(frame)`` sees each one as it is placed."""
-    T, m = len(qpos), model
-    out = []
-    for character in characters:
-        out.append(
-            Kinetics(
-                np.empty((T, len(character.dofs), 6)), np.empty((T, 3)), np.empty((T, m.nbody, 3)), np.empty((T, m.nbody, 3, 3))
-            )
-        )
+def _windows(still: np.ndarray) -> list[tuple[int, int]]:
+    """Return windows (first frame, frame after the last) that cover what moves, and overlap where that is long."""
+    out, T = [], len(still)
+    for first, last in runs(~still):
+        begin, stop = max(first - _HELD, 0), min(last + _HELD, T)
+        count = max(1, -(-(stop - begin - _OVERLAP) // (_WINDOW - _OVERLAP)))
+        edges = np.linspace(begin, stop - _OVERLAP, count + 1).astype(int) if count > 1 else [begin, stop - _OVERLAP]
+        out += [(int(a), int(b) + _OVERLAP) for a, b in zip(edges[:-1], edges[1:], strict=True)]
+    return [(max(a, 0), min(b, T)) for a, b in out]
+
+
+def new_kinetics(model: mujoco.MjModel, characters: list[Character], T: int) -> list[Kinetics]:
+    """Return room for where bodies are in so many frames."""
+    n = model.nbody
+    return [
+        Kinetics(np.empty((T, len(c.dofs), 6)), np.empty((T, 3)), np.empty((T, n, 3)), np.empty((T, n, 3, 3)))
+        for c in characters
+    ]
+
+
+def update_kinetics(
+    model: mujoco.MjModel,
+    data: mujoco.MjData,
+    qpos: np.ndarray,
+    characters: list[Character],
+    out: list[Kinetics],
+    frames: Iterable[int],
+    look: Callable[[int], None] | None = None,
+) -> None:
+    """Write where the bodies of some characters are in some frames; ``look(frame)`` sees each one as it is placed."""
     slices = [slice(int(c.dofs[0]), int(c.dofs[-1]) + 1) for c in characters]
-    roots = [int(m.body_rootid[c.bodies[0]]) for c in characters]
+    roots = [int(model.body_rootid[c.bodies[0]]) for c in characters]
     cdof, com, xpos, xmat = data.cdof, data.subtree_com, data.xpos, data.xmat.reshape(-1, 3, 3)
-    for t in range(T):
+    for t in frames:
         data.qpos[:] = qpos[t]
-        mujoco.mj_kinematics(m, data)
-        mujoco.mj_comPos(m, data)
+        mujoco.mj_kinematics(model, data)
+        mujoco.mj_comPos(model, data)
         for kinetics, dofs, root in zip(out, slices, roots, strict=True):
-            kinetics.cdof[t] = cdof[dofs]
-            kinetics.com[t] = com[root]
-            kinetics.xpos[t] = xpos
-            kinetics.xmat[t] = xmat
+            kinetics.cdof[t], kinetics.com[t], kinetics.xpos[t], kinetics.xmat[t] = cdof[dofs], com[root], xpos, xmat
         if look is not None:
             look(t)
-    return out
+
+
+def kinetics_of(model: mujoco.MjModel, data: mujoco.MjData, qpos: np.ndarray, character: Character) -> Kinetics:
+    """Return where the bodies of a character are in all frames."""
+    out = new_kinetics(model, [character], len(qpos))
+    update_kinetics(model, data, qpos, [character], out, range(len(qpos)))
+    return out[0]
 
 
 @numba.njit(cache=True)
@@ -255,7 +280,7 @@ def _turn_locally(quats, vectors):
         quats[t, 3] = a * w + b * r + p * v - q * u
 
 
-@numba.njit(cache=True)
+@numba.njit(cache=True, nogil=True)
 def _add_tasks(cdof, com, xpos, xmat, bodies, points, places, turns, place_weights, turn_weights, bones, chains, band, right):
     """Add Σ w |J δ − e|² of all items to the normal equations, kept as the lower band."""
     T, n = cdof.shape[0], cdof.shape[1]
@@ -305,7 +330,7 @@ def _add_tasks(cdof, com, xpos, xmat, bodies, points, places, turns, place_weigh
                     band[t * n + cols[c], cols[a] - cols[c]] += s
 
 
-@numba.njit(cache=True)
+@numba.njit(cache=True, nogil=True)
 def _less_twist(bone, row):
     """Shorten the part of a turn (the last three of six) that is about a bone."""
     twist = (1.0 - _TWIST) * (bone[0] * row[3] + bone[1] * row[4] + bone[2] * row[5])
@@ -313,7 +338,7 @@ def _less_twist(bone, row):
         row[3 + k] -= twist * bone[k]
 
 
-@numba.njit(cache=True)
+@numba.njit(cache=True, nogil=True)
 def _add_limits(over, values, low, high, weight, band, right):
     """Add rows that keep joints at the ends of their ranges which are over them: above (+) or below (−)."""
     T, k = values.shape
@@ -326,7 +351,7 @@ def _add_limits(over, values, low, high, weight, band, right):
                 right[t * n + 6 + j] += weight * (end - values[t, j])
 
 
-@numba.njit(cache=True)
+@numba.njit(cache=True, nogil=True)
 def _near_rows(cdof, com, frames, bodies, points, normals, chains):
     """Return how fast (k, n) near shapes part by each degree of freedom; the bodies of others stay where they are."""
     n = cdof.shape[1]
@@ -345,7 +370,7 @@ def _near_rows(cdof, com, frames, bodies, points, normals, chains):
     return rows
 
 
-@numba.njit(cache=True)
+@numba.njit(cache=True, nogil=True)
 def _add_rows(frames, rows, ways, active, weight, band, right):
     """Add rows that make shapes part by so much, where they do."""
     n = rows.shape[1]
@@ -361,7 +386,7 @@ def _add_rows(frames, rows, ways, active, weight, band, right):
                 band[t * n + c, a - c] += weight * rows[i, a] * rows[i, c]
 
 
-@numba.njit(cache=True)
+@numba.njit(cache=True, nogil=True)
 def _add_smoothness(change, weights, band, right):
     """Add Σ w |δ₍t₋₁₎ − 2 δ₍t₎ + δ₍t₊₁₎|², of the change so far and the step."""
     T, n = change.shape
