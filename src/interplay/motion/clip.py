@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import mujoco
@@ -14,7 +15,7 @@ import numpy as np
 from scipy.interpolate import CubicSpline
 
 from interplay.errors import InputError, number, unknown_name, vector, whole
-from interplay.maths.rotations import products
+from interplay.maths.rotations import all_turned, continuous, products, turns_between
 from interplay.maths.steps import smooth_steps
 from interplay.scene.scene import Scene
 
@@ -56,9 +57,9 @@ def motion(joints: Iterable[str], angles: Any, root: Any, mirror: Any = None, up
     size = np.linalg.norm(root[:, 3:], axis=1, keepdims=True)
     if (size < 1e-9).any():
         raise InputError("root: expected quaternions (w, x, y, z), got one of zero length")
-    root = np.concatenate([root[:, :3], _continuous(root[:, 3:] / size)], axis=1)
+    root = np.concatenate([root[:, :3], continuous(root[:, 3:] / size)], axis=1)
     if mirror is None:
-        leaning = [n.endswith(("_yaw", "_side", "_roll")) and n == _other_side(n) for n in names]
+        leaning = [n.endswith(("_yaw", "_side", "_roll")) and n == other_side(n) for n in names]
         mirror = np.where(leaning, -1.0, 1.0)
     return Motion(names, angles, root, np.asarray(mirror, float).reshape(len(names)), vector("upright", upright, 4))
 
@@ -76,7 +77,12 @@ class Clip:
 
     @classmethod
     def from_arrays(
-        cls, time: Any, motions: Mapping[str, Motion], touches: Iterable[Touch] = (), title: str = "clip", source: str = ""
+        cls,
+        time: Any,
+        motions: Mapping[str, Motion],
+        touches: Iterable[Touch] = (),
+        title: str = "clip",
+        source: str = "",
     ) -> Clip:
         """Return a clip of checked arrays: ascending times (T,) [s], and motions of T frames each."""
         time = _array("time", time, (None,))
@@ -88,6 +94,19 @@ class Clip:
             if not isinstance(name, str) or not name or "/" in name or len(moved.angles) != len(time):
                 raise InputError(f"motion of {name!r}: expected a name, and as many frames as times ({len(time)})")
         return cls(time, dict(motions), (), title, source).with_touches(touches)
+
+    def save(self, path: str | Path) -> Path:
+        """Write the clip as a ``.clip`` file, and return its path."""
+        from interplay.motion.clip_file import save_clip
+
+        return save_clip(self, path)
+
+    @staticmethod
+    def load(path: str | Path) -> Clip:
+        """Read a ``.clip`` file, or the one in a folder that ``interplay import`` wrote."""
+        from interplay.motion.clip_file import load_clip
+
+        return load_clip(path)
 
     @property
     def duration(self) -> float:
@@ -108,7 +127,9 @@ class Clip:
             if owner not in self.motions:
                 raise unknown_name("character of a contact", owner, self.motions)
             if not begin < end:
-                raise InputError(f"contact {first} – {second}: expected a begin before its end, got {begin:g} to {end:g}")
+                raise InputError(
+                    f"contact {first} – {second}: expected a begin before its end, got {begin:g} to {end:g}"
+                )
             kept.append(Touch(first, second, number("begin", begin), number("end", end)))
         return replace(self, touches=tuple(sorted(kept, key=lambda t: (t.begin, t.first, t.second))))
 
@@ -141,7 +162,7 @@ class Clip:
 
     def mirrored(self) -> Clip:
         """Return the clip in a mirror: left is right, in the plane y = 0."""
-        touches = tuple(t._replace(first=_other_side(t.first), second=_other_side(t.second)) for t in self.touches)
+        touches = tuple(t._replace(first=other_side(t.first), second=other_side(t.second)) for t in self.touches)
         return replace(self, motions={k: _mirrored(m) for k, m in self.motions.items()}, touches=touches)
 
     def resampled(self, fps: float) -> Clip:
@@ -175,9 +196,9 @@ class Clip:
         for name, m in self.motions.items():
             theirs = twin.motions[name]
             angles = (1 - share) * m.angles + share * theirs.angles
-            turn = _turns(m.root[:, 3:], theirs.root[:, 3:])
+            turn = turns_between(m.root[:, 3:], theirs.root[:, 3:])
             place = (1 - share) * m.root[:, :3] + share * theirs.root[:, :3]
-            motions[name] = m._replace(angles=angles, root=np.hstack([place, _turned(m.root[:, 3:], share * turn)]))
+            motions[name] = m._replace(angles=angles, root=np.hstack([place, all_turned(share * turn, m.root[:, 3:])]))
         nearer = self if share < 0.5 else other
         factor = duration / nearer.duration
         touches = tuple(
@@ -201,15 +222,17 @@ class Clip:
             theirs = other.motions[name]
             root = _moved(theirs.root, turn, shift)
             angles = theirs.angles + fading * (m.angles[-1] - theirs.angles[0])
-            off = _turns(root[:1, 3:], m.root[-1:, 3:])
+            off = turns_between(root[:1, 3:], m.root[-1:, 3:])
             place = root[:, :3] + fading * (m.root[-1, :3] - root[0, :3])
-            quats = _turned(root[:, 3:], fading * off)
+            quats = all_turned(fading * off, root[:, 3:])
             added = np.hstack([place, quats])[1:]
             whole_root = np.concatenate([m.root, added])
-            whole_root[:, 3:] = _continuous(whole_root[:, 3:])
+            whole_root[:, 3:] = continuous(whole_root[:, 3:])
             motions[name] = m._replace(angles=np.concatenate([m.angles, angles[1:]]), root=whole_root)
         end = float(self.time[-1])
-        later = [t._replace(begin=t.begin - other.time[0] + end, end=t.end - other.time[0] + end) for t in other.touches]
+        later = [
+            t._replace(begin=t.begin - other.time[0] + end, end=t.end - other.time[0] + end) for t in other.touches
+        ]
         touches = _united([*self.touches, *later], self._step())
         return Clip(np.concatenate([self.time, end + age[1:]]), motions, tuple(touches), self.title, self.source)
 
@@ -249,45 +272,9 @@ class Clip:
                 )
 
 
-def clip_from_configurations(scene: Scene, time: Any, qpos: np.ndarray, names: Iterable[str], **more: Any) -> Clip:
-    """Return a clip of characters of a scene, from its configurations (T, nq)."""
-    m, motions = scene.model, {}
-    for name in names:
-        root = int(m.body_jntadr[scene.body(name)])
-        owned = [j for j in range(m.njnt) if m.joint(j).name.startswith(f"{name}/") and j != root]
-        adr, start = m.jnt_qposadr[owned], int(m.jnt_qposadr[root])
-        joints = [m.joint(j).name.split("/", 1)[1] for j in owned]
-        signs, upright = mirror_signs(m, owned, joints), m.qpos0[start + 3 : start + 7]
-        motions[name] = motion(joints, qpos[:, adr], qpos[:, start : start + 7], signs, upright)
-    return Clip.from_arrays(time, motions, **more)
-
-
-def mirror_signs(m: mujoco.MjModel, joints: list[int], names: list[str]) -> np.ndarray:
-    """Return the sign (n,) of each joint in the mirror, by its axis and that of its twin in the zero posture."""
-    d = mujoco.MjData(m)
-    d.qpos[:] = m.qpos0
-    mujoco.mj_kinematics(m, d)
-    twin = {name: j for name, j in zip(names, joints, strict=True)}
-    out = np.ones(len(joints))
-    root = m.body_rootid[m.jnt_bodyid[joints[0]]] if joints else 0
-    across = d.xmat[root].reshape(3, 3) @ _to_root(m, root).T  # where the placed body faces
-    for k, (name, joint) in enumerate(zip(names, joints, strict=True)):
-        mine, theirs = across.T @ d.xaxis[joint], across.T @ d.xaxis[twin.get(_other_side(name), joint)]
-        # A turn about an axis is mirrored to a turn about (−x, y, −z), a slide along it to one along (x, −y, z).
-        slide = m.jnt_type[joint] == mujoco.mjtJoint.mjJNT_SLIDE
-        out[k] = np.sign((mine * ([1, -1, 1] if slide else [-1, 1, -1])) @ theirs) or 1.0
-    return out
-
-
-def _to_root(m: mujoco.MjModel, root: int) -> np.ndarray:
-    out = np.empty(9)
-    mujoco.mju_quat2Mat(out, m.body_quat[root])
-    return out.reshape(3, 3)
-
-
 def _mirrored(m: Motion) -> Motion:
     index = {name: k for k, name in enumerate(m.joints)}
-    order = [index.get(_other_side(name), k) for k, name in enumerate(m.joints)]
+    order = [index.get(other_side(name), k) for k, name in enumerate(m.joints)]
     # The sign is that of the value which arrives: twins have the same one.
     angles = (m.angles * m.mirror)[:, order]
     flip = np.array([1.0, -1.0, 1.0, -1.0])
@@ -297,7 +284,7 @@ def _mirrored(m: Motion) -> Motion:
     return m._replace(angles=angles, root=np.hstack([m.root[:, :3] * [1, -1, 1], quats]))
 
 
-def _other_side(name: str) -> str:
+def other_side(name: str) -> str:
     """Return the name of the twin on the other side: ``ann/left_sole``, ``ann/right_sole``."""
     swapped = {"left": "right", "right": "left"}
     owner, slash, own = name.rpartition("/")
@@ -329,31 +316,9 @@ def _array(what: str, given: Any, shape: tuple[int | None, ...]) -> np.ndarray:
     return out
 
 
-def _continuous(quats: np.ndarray) -> np.ndarray:
-    """Return quaternions (T, 4) with signs such that each is near the one before."""
-    flips = np.cumprod(np.where((quats[1:] * quats[:-1]).sum(1) < 0, -1.0, 1.0))
-    return quats * np.concatenate([[1.0], flips])[:, None]
-
-
-def _turns(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Return the rotation vectors (T, 3), world axes, from quaternions to others."""
-    turn = products(b, a * [1, -1, -1, -1])
-    turn = turn * np.where(turn[:, :1] < 0, -1.0, 1.0)
-    sine = np.linalg.norm(turn[:, 1:], axis=1, keepdims=True)
-    angle = 2 * np.arctan2(sine, turn[:, :1])
-    return turn[:, 1:] * np.where(sine > 1e-12, angle / np.maximum(sine, 1e-12), 2.0)
-
-
-def _turned(quats: np.ndarray, vectors: np.ndarray) -> np.ndarray:
-    """Return quaternions (T, 4) turned by rotation vectors (T, 3), world axes."""
-    angle = np.linalg.norm(vectors, axis=1, keepdims=True)
-    turn = np.hstack([np.cos(0.5 * angle), 0.5 * vectors * np.sinc(angle / (2 * np.pi))])
-    return products(turn, quats)
-
-
 def _ground_move(roots: np.ndarray, onto: np.ndarray) -> tuple[float, np.ndarray]:
     """Return the turn about z [rad] and the shift (3,) that bring roots (n, 7) onto others as well as can be."""
-    off = _turns(roots[:, 3:], onto[:, 3:])
+    off = turns_between(roots[:, 3:], onto[:, 3:])
     turn = float(np.arctan2(np.sin(off[:, 2]).mean(), np.cos(off[:, 2]).mean()))
     c, s = np.cos(turn), np.sin(turn)
     middle, target = roots[:, :2].mean(0), onto[:, :2].mean(0)
@@ -363,4 +328,4 @@ def _ground_move(roots: np.ndarray, onto: np.ndarray) -> tuple[float, np.ndarray
 def _moved(root: np.ndarray, turn: float, shift: np.ndarray) -> np.ndarray:
     c, s = np.cos(turn), np.sin(turn)
     place = root[:, :3] @ np.array([[c, -s, 0], [s, c, 0], [0, 0, 1.0]]).T + shift
-    return np.hstack([place, _turned(root[:, 3:], np.repeat([[0.0, 0.0, turn]], len(root), axis=0))])
+    return np.hstack([place, all_turned(np.repeat([[0.0, 0.0, turn]], len(root), axis=0), root[:, 3:])])

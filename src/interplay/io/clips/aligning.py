@@ -8,7 +8,14 @@ from interplay.io.clips.body import Body
 from interplay.io.clips.capture import Capture
 from interplay.io.clips.footing import SIDES, least_turn
 
-_ABOVE = {"upper_arm": "chest", "forearm": "upper_arm", "hand": "forearm", "thigh": "pelvis", "shank": "thigh", "foot": "shank"}
+_ABOVE = {
+    "upper_arm": "chest",
+    "forearm": "upper_arm",
+    "hand": "forearm",
+    "thigh": "pelvis",
+    "shank": "thigh",
+    "foot": "shank",
+}
 
 
 def align(capture: Capture, body: Body) -> dict[str, np.ndarray]:
@@ -31,9 +38,7 @@ def align(capture: Capture, body: Body) -> dict[str, np.ndarray]:
                 turns[part] = least_turn(before @ body.bones[part], capture.bones[part]) @ before
             else:
                 turns[part] = before
-    return {
-        part: turns.get(part, turns[""]) @ body.turns[part] for part in body.turns if part in capture.turns
-    }
+    return {part: turns.get(part, turns[""]) @ body.turns[part] for part in body.turns if part in capture.turns}
 
 
 def _yaw(capture: Capture, body: Body, side: str, before: np.ndarray) -> np.ndarray:

@@ -66,9 +66,13 @@ def measure_body(scene: Scene, name: str) -> Body:
     mujoco.mj_kinematics(m, d)
     ids = {part: mujoco.mj_name2id(m, mujoco.mjtObj.mjOBJ_BODY, f"{name}/{part}") for part in PARTS}
     ids = {part: body for part, body in ids.items() if body >= 0}
-    lacking = [p for p in ("pelvis", "left_thigh", "left_shank", "left_foot", "right_thigh", "right_foot") if p not in ids]
+    lacking = [
+        p for p in ("pelvis", "left_thigh", "left_shank", "left_foot", "right_thigh", "right_foot") if p not in ids
+    ]
     if lacking:
-        raise InputError(f"{name!r} cannot play a clip: it has no {', '.join(lacking)}; name them under 'bodies' of its sidecar")
+        raise InputError(
+            f"{name!r} cannot play a clip: it has no {', '.join(lacking)}; name them under 'bodies' of its sidecar"
+        )
     turns = {part: d.xmat[body].reshape(3, 3).copy() for part, body in ids.items()}
     bones, lengths = {}, {}
     for part in ids:

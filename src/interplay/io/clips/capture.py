@@ -20,7 +20,14 @@ _STATURE_OF_LEGS = 1 / 0.49
 _STATURES = 0.9, 2.2
 _USUAL_STATURE = 1.7
 
-LIMBS = {"upper_arm": "forearm", "forearm": "hand", "hand": "fingers", "thigh": "shank", "shank": "foot", "foot": "toes"}
+LIMBS = {
+    "upper_arm": "forearm",
+    "forearm": "hand",
+    "hand": "fingers",
+    "thigh": "shank",
+    "shank": "foot",
+    "foot": "toes",
+}
 """Parts whose bone leads to another part."""
 
 
@@ -62,7 +69,7 @@ def read_capture(
     given = {part: joint for part, joint in parts.items() if joint}
     index = check_parts(take.skeleton, given, path.name)
     said = [] if table is not None else [f"{len(given)} parts by the names of joints"]
-    moved, first = _without_rest(take, index)
+    first = int(_begins_apart(take, index))
     if first:
         said.append("the first frame is no part of the motion")
     found = poses(take.skeleton, take.values[first:])
@@ -85,15 +92,15 @@ def read_capture(
     return Capture(path.stem, time, points, turns, bones, given, take.skeleton, length, tuple(said))
 
 
-def _without_rest(take: Take, index: Mapping[str, int]) -> tuple[float, int]:
-    """Return how far joints jump after the first frame, and 1 where that frame is a pose of its own: it is left out."""
+def _begins_apart(take: Take, index: Mapping[str, int]) -> bool:
+    """Return whether the first frame is a pose of its own, from which joints jump into the motion."""
     if len(take.values) < 8:
-        return 0.0, 0
-    few = poses(take.skeleton, take.values[: min(len(take.values), 400)]).positions[:, list(index.values())]
+        return False
+    few = poses(take.skeleton, take.values[:400]).positions[:, list(index.values())]
     local = few - few[:, :1]
     steps = np.linalg.norm(np.diff(local, axis=0), axis=2).mean(1)
     size = float(np.ptp(local[1], axis=0).max())
-    return float(steps[0]), int(steps[0] > 0.03 * size and steps[0] > 4 * np.percentile(steps[1:], 98))
+    return bool(steps[0] > 0.03 * size and steps[0] > 4 * np.percentile(steps[1:], 98))
 
 
 def _reference(take: Take, index: Mapping[str, int], found: Poses) -> tuple[np.ndarray, np.ndarray]:
@@ -196,9 +203,7 @@ def _ends(skeleton: Skeleton, index: Mapping[str, int], target: str, joint: int)
     return np.flatnonzero(skeleton.parents == joint).tolist()
 
 
-def _add_ends(
-    skeleton: Skeleton, place: np.ndarray, index: Mapping[str, int], points: dict[str, np.ndarray]
-) -> None:
+def _add_ends(skeleton: Skeleton, place: np.ndarray, index: Mapping[str, int], points: dict[str, np.ndarray]) -> None:
     """Add the ends of hands and feet, where the skeleton has them: ``left_fingers``, and the tips of feet, ``left_toes``."""
     for side in ("left", "right"):
         for part, end in (("hand", "fingers"), ("foot", "toes")):

@@ -49,8 +49,14 @@ def find_meetings(
                         if (kind == "palm" and a > b) or not _have(persons, a, f"{mine}_palm", b, f"{theirs}_{kind}"):
                             continue
                         key = ((a, f"{mine}_palm"), (b, f"{theirs}_{kind}"))
-                        one, two = _place(persons[a], mine, "palm", len(time)), _place(persons[b], theirs, kind, len(time))
-                        found[key], nearness[key] = _touching(one, two, _NEAR[kind], fps), np.linalg.norm(two - one, axis=1)
+                        one, two = (
+                            _place(persons[a], mine, "palm", len(time)),
+                            _place(persons[b], theirs, kind, len(time)),
+                        )
+                        found[key], nearness[key] = (
+                            _touching(one, two, _NEAR[kind], fps),
+                            np.linalg.norm(two - one, axis=1),
+                        )
     _one_each(found, nearness)
     out = []
     for key, mask in found.items():
@@ -59,7 +65,9 @@ def find_meetings(
     return out
 
 
-def _given(persons: Sequence[Person], names: Sequence[str], time: np.ndarray, contacts: Sequence[Touch]) -> list[Meeting]:
+def _given(
+    persons: Sequence[Person], names: Sequence[str], time: np.ndarray, contacts: Sequence[Touch]
+) -> list[Meeting]:
     out = []
     for touch in contacts:
         sides = [side.partition("/") for side in (touch.first, touch.second)]

@@ -136,7 +136,9 @@ def _floor(ankles: dict[str, np.ndarray], standing: dict[str, np.ndarray], heigh
     middle = points.mean(0)
     offset = points - middle
     # A slope is believed where it shows over a way that is long against what heights scatter.
-    slope = np.linalg.solve(offset[:, :2].T @ offset[:, :2] + 0.02 * len(points) * np.eye(2), offset[:, :2].T @ offset[:, 2])
+    slope = np.linalg.solve(
+        offset[:, :2].T @ offset[:, :2] + 0.02 * len(points) * np.eye(2), offset[:, :2].T @ offset[:, 2]
+    )
     slope = slope if np.linalg.norm(slope) < _STEEPEST else np.zeros(2)
     level = float(np.median(points[:, 2] - points[:, :2] @ slope))
     return np.array([level - height, *slope])

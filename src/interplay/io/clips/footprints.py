@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -119,7 +120,7 @@ def _stances(person: Person, side: str, heel: np.ndarray, toes: np.ndarray) -> l
     """
     for begin, end in runs(heel | toes):
         flats = [(begin + a, begin + b) for a, b in runs((heel & toes)[begin:end])]
-        for (a, b), (c, d) in zip(flats, flats[1:], strict=False):
+        for (a, b), (c, d) in itertools.pairwise(flats):
             before, after = _ankle_and_yaw(person, side, np.arange(a, b)), _ankle_and_yaw(person, side, np.arange(c, d))
             turn = abs((after[1] - before[1] + np.pi) % (2 * np.pi) - np.pi)
             if np.linalg.norm(after[0] - before[0]) > _MOVED or turn > _TURNED:

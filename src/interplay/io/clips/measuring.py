@@ -15,15 +15,18 @@ _JOINTS = ("upper_arm", "forearm", "hand", "thigh", "shank", "foot")
 
 
 class Quality(NamedTuple):
-    """Largest skate of what stands [m], largest gap of what touches [m], mean distance of joints from the scaled capture [m], the
-    deepest overlap of shapes that should be apart, and the share of frames with one deeper than 2 mm.
-    """
+    """How good a retargeted motion is."""
 
     skate: float
+    """How far at most a corner of a sole goes while it stands [m]."""
     gap: float
+    """Largest distance of surfaces that touch [m]."""
     error: float
+    """Mean distance of joints from the scaled capture [m]."""
     overlap: Overlap | None
+    """The deepest overlap of shapes that should be apart."""
     overlapping: float
+    """Share of frames in which one is deeper than 2 mm."""
 
 
 def measure(m: mujoco.MjModel, found: Retargeted) -> Quality:
@@ -51,11 +54,17 @@ def measure(m: mujoco.MjModel, found: Retargeted) -> Quality:
                 a, b = (data.xpos[s.body] + data.xmat[s.body].reshape(3, 3) @ s.point for s in surfaces)
                 gaps[t] = max(gaps[t], float(np.linalg.norm(a - b)))
                 touching.add(frozenset(s.body for s in surfaces))
-        apart = [o for o in solids.overlaps(data) if frozenset(map(lambda g: int(m.geom_bodyid[m.geom(g).id]), (o.first, o.second))) not in touching]
+        apart = [
+            o
+            for o in solids.overlaps(data)
+            if frozenset(map(lambda g: int(m.geom_bodyid[m.geom(g).id]), (o.first, o.second))) not in touching
+        ]
         if apart:
             deepest = apart[0] if deepest is None or apart[0].depth > deepest.depth else deepest
             deep += apart[0].depth > 0.002
-    skate = max((_skate(corners[k][s], found.pins[k].weights[s]) for k in range(len(found.persons)) for s in SIDES), default=0.0)
+    skate = max(
+        (_skate(corners[k][s], found.pins[k].weights[s]) for k in range(len(found.persons)) for s in SIDES), default=0.0
+    )
     return Quality(skate, float(gaps.max()), float(np.mean(errors)), deepest, deep / T)
 
 

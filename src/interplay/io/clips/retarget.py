@@ -13,12 +13,30 @@ from interplay.io.clips.body import Body, measure_body
 from interplay.io.clips.capture import Capture
 from interplay.io.clips.closeness import Closeness
 from interplay.io.clips.contacts import Meeting, find_meetings
-from interplay.io.clips.footing import SIDES, Footing, above, find_footing, runs
+from interplay.io.clips.footing import SIDES, Footing, above, find_footing
 from interplay.io.clips.footprints import Pins, find_pins
-from interplay.io.clips.solving import NOTHING_NEAR, Character, Item, Kinetics, Near, Tasks, kinetics_of, new_kinetics, update_kinetics
+from interplay.io.clips.solving import (
+    NOTHING_NEAR,
+    Character,
+    Item,
+    Kinetics,
+    Tasks,
+    kinetics_of,
+    new_kinetics,
+    update_kinetics,
+)
 from interplay.scene.scene import Scene
 
-_TURN = {"pelvis": 4.0, "abdomen": 0.3, "chest": 3.0, "neck": 0.3, "head": 1.0, "hand": 0.7, "foot": 1.0, "clavicle": 0.3}
+_TURN = {
+    "pelvis": 4.0,
+    "abdomen": 0.3,
+    "chest": 3.0,
+    "neck": 0.3,
+    "head": 1.0,
+    "hand": 0.7,
+    "foot": 1.0,
+    "clavicle": 0.3,
+}
 """Weights of orientations [1/rad²]; others 1."""
 _TWISTING = ("upper_arm", "forearm", "thigh", "shank")
 _HIPS, _ANKLES = 300.0, 150.0
@@ -161,7 +179,15 @@ def _first_guess(
         one = tasks.frames(np.array([t]))
         for trial in range(60 if k == 0 else 5):
             kinetics = kinetics_of(m, data, at, character)
-            step = character.steps(kinetics, one, at, change, NOTHING_NEAR, 0.0, np.full_like(change, 0.1 if k == 0 and trial < 30 else 0.0))
+            step = character.steps(
+                kinetics,
+                one,
+                at,
+                change,
+                NOTHING_NEAR,
+                0.0,
+                np.full_like(change, 0.1 if k == 0 and trial < 30 else 0.0),
+            )
             at = character.moved(at, step)
             if np.abs(step).max() < 2e-3:
                 break
@@ -266,7 +292,6 @@ def _whole_clip(
         if sweep > 0:  # the first knows nothing of limbs
             moving &= _around(largest > _SETTLED, round(_AROUND * fps))
         progress(0.15 + 0.85 * (sweep + 1) / _SWEEPS)
-        if __import__('os').environ.get('DBG'): i=int(np.abs(step).max(1).argmax()); j=int(np.abs(step[i]).argmax()); print('dof',i,j,step[i,j].round(4),changes[-1][i,j].round(4), np.degrees(qpos[i,characters[-1].scalars[j-6]]) if j>5 else '', np.degrees([characters[-1].low[j-6],characters[-1].high[j-6]]) if j>5 else '', np.argsort(-np.abs(step[i]))[:5], step[i][np.argsort(-np.abs(step[i]))[:5]].round(3)); print(sweep, len(near.frames), int((near.ways>1.5e-3).sum()), float(largest.max()), int(largest.argmax()), moving.mean())
         if not moving.any():
             break
     for character in characters:

@@ -7,6 +7,7 @@ length of a clip, not faster.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
@@ -71,8 +72,9 @@ class Tasks(NamedTuple):
 
 
 class Near(NamedTuple):
-    """Shapes that are too near each other: frames (n,), their bodies (n, 2), nearest points (n, 2, 3), the direction (n, 3) in which
-    the second must go, and how far (n,).
+    """Shapes that are near each other: frames (n,), their bodies (n, 2) and nearest points (n, 2, 3).
+
+    The second must go in a direction (n, 3) by so much (n,) at least; where that is negative, it may come nearer.
     """
 
     frames: np.ndarray
@@ -87,7 +89,9 @@ class Near(NamedTuple):
         return Near(self.frames[inside] - begin, *(array[inside] for array in self[1:]))
 
 
-NOTHING_NEAR = Near(np.zeros(0, np.int64), np.zeros((0, 2), np.int64), np.zeros((0, 2, 3)), np.zeros((0, 3)), np.zeros(0))
+NOTHING_NEAR = Near(
+    np.zeros(0, np.int64), np.zeros((0, 2), np.int64), np.zeros((0, 2, 3)), np.zeros((0, 3)), np.zeros(0)
+)
 
 
 class Kinetics(NamedTuple):
@@ -186,8 +190,9 @@ class Character:
         return np.clip(out, -_LARGEST_STEP, _LARGEST_STEP)
 
     def _window(self, kinetics, tasks, values, change, near, smooth, damping, still) -> np.ndarray:
-        """Return the step of some frames at once. Which limits hold is found by solving twice: first those that are violated,
-        then those that the first step would violate.
+        """Return the step of some frames at once.
+
+        Which limits hold is found by solving again: first those that are violated, then those that the step would violate.
         """
         T, n = change.shape
         band, right = np.zeros((T * n, 2 * n + 1 if smooth else n)), np.zeros(T * n)
@@ -223,7 +228,7 @@ def _windows(still: np.ndarray) -> list[tuple[int, int]]:
         begin, stop = max(first - _HELD, 0), min(last + _HELD, T)
         count = max(1, -(-(stop - begin - _OVERLAP) // (_WINDOW - _OVERLAP)))
         edges = np.linspace(begin, stop - _OVERLAP, count + 1).astype(int) if count > 1 else [begin, stop - _OVERLAP]
-        out += [(int(a), int(b) + _OVERLAP) for a, b in zip(edges[:-1], edges[1:], strict=True)]
+        out += [(int(a), int(b) + _OVERLAP) for a, b in itertools.pairwise(edges)]
     return [(max(a, 0), min(b, T)) for a, b in out]
 
 
@@ -281,7 +286,9 @@ def _turn_locally(quats, vectors):
 
 
 @numba.njit(cache=True, nogil=True)
-def _add_tasks(cdof, com, xpos, xmat, bodies, points, places, turns, place_weights, turn_weights, bones, chains, band, right):
+def _add_tasks(
+    cdof, com, xpos, xmat, bodies, points, places, turns, place_weights, turn_weights, bones, chains, band, right
+):
     """Add Σ w |J δ − e|² of all items to the normal equations, kept as the lower band."""
     T, n = cdof.shape[0], cdof.shape[1]
     J, cols = np.empty((n, 6)), np.empty(n, np.int64)
@@ -307,7 +314,9 @@ def _add_tasks(cdof, com, xpos, xmat, bodies, points, places, turns, place_weigh
                             off[k, h] += turns[i, t, k, g] * xmat[t, b, h, g]
                 rotation_log(off, e[3:])
                 for k in range(3):
-                    bone[k] = xmat[t, b, k, 0] * bones[i, 0] + xmat[t, b, k, 1] * bones[i, 1] + xmat[t, b, k, 2] * bones[i, 2]
+                    bone[k] = (
+                        xmat[t, b, k, 0] * bones[i, 0] + xmat[t, b, k, 1] * bones[i, 1] + xmat[t, b, k, 2] * bones[i, 2]
+                    )
                 _less_twist(bone, e)
             count = 0
             for d in range(n):
