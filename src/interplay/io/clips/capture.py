@@ -159,7 +159,8 @@ def _axes(rest: np.ndarray, index: Mapping[str, int], up: str | None) -> tuple[n
 
 def _forward(rest: np.ndarray, index: Mapping[str, int]) -> np.ndarray:
     """Return the horizontal direction (2,) in which a standing person faces: to the right of the way from right to left."""
-    across = sum(rest[index[f"left_{part}"]] - rest[index[f"right_{part}"]] for part in ("thigh", "upper_arm"))
+    left, right = (rest[[index[f"{side}_thigh"], index[f"{side}_upper_arm"]]].sum(0) for side in ("left", "right"))
+    across = left - right
     forward = np.array([across[1], -across[0]])
     return forward / np.linalg.norm(forward)
 

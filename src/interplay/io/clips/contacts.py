@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from interplay.errors import unknown_name
 from interplay.io.clips.footing import SIDES, held, lasting, runs, speed
+from interplay.io.clips.persons import Person
 from interplay.motion.clip import Touch
-
-if TYPE_CHECKING:
-    from interplay.io.clips.retarget import Person
 
 _NEAR = {"palm": 0.42, "shoulder": 0.22}
 """How near [m] the joints of a hand come to those of what it touches: skeletons are fits, and joints lie inside of bodies."""

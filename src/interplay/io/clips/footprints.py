@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from interplay.io.clips.footing import SIDES, runs
+from interplay.io.clips.persons import Person
 from interplay.motion.clip import Touch
-
-if TYPE_CHECKING:
-    from interplay.io.clips.retarget import Person
 
 GROUND = "ground"
 _HEEL, _SOLE, _TOES = "heel", "sole", "toes"

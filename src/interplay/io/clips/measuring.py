@@ -54,11 +54,7 @@ def measure(m: mujoco.MjModel, found: Retargeted) -> Quality:
                 a, b = (data.xpos[s.body] + data.xmat[s.body].reshape(3, 3) @ s.point for s in surfaces)
                 gaps[t] = max(gaps[t], float(np.linalg.norm(a - b)))
                 touching.add(frozenset(s.body for s in surfaces))
-        apart = [
-            o
-            for o in solids.overlaps(data)
-            if frozenset(map(lambda g: int(m.geom_bodyid[m.geom(g).id]), (o.first, o.second))) not in touching
-        ]
+        apart = [o for o in solids.overlaps(data) if _bodies(m, o) not in touching]
         if apart:
             deepest = apart[0] if deepest is None or apart[0].depth > deepest.depth else deepest
             deep += apart[0].depth > 0.002
@@ -66,6 +62,10 @@ def measure(m: mujoco.MjModel, found: Retargeted) -> Quality:
         (_skate(corners[k][s], found.pins[k].weights[s]) for k in range(len(found.persons)) for s in SIDES), default=0.0
     )
     return Quality(skate, float(gaps.max()), float(np.mean(errors)), deepest, deep / T)
+
+
+def _bodies(m: mujoco.MjModel, overlap: Overlap) -> frozenset[int]:
+    return frozenset(int(m.geom_bodyid[m.geom(name).id]) for name in (overlap.first, overlap.second))
 
 
 def _skate(corners: np.ndarray, weights: np.ndarray) -> float:
