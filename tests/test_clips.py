@@ -12,6 +12,7 @@ import interplay as ip
 from bvh_files import bvh_text, squats
 from interplay.cli import app
 from interplay.errors import InputError
+from interplay.io.clips.capture import read_capture
 from interplay.io.clips.contacts import find_meetings
 from interplay.io.clips.footing import on_ground, runs
 from interplay.io.clips.persons import prepare
@@ -143,7 +144,7 @@ def test_files_give_back_what_was_saved_and_hold_no_objects(squat, tmp_path):
 
 def test_damaged_clips_are_clear_errors(squat, tmp_path):
     good, rng = save_clip(squat[0], tmp_path / "a.clip").read_bytes(), np.random.default_rng(1)
-    path, refused = tmp_path / "bad.clip", 0
+    path, messages = tmp_path / "bad.clip", []
     for k in range(60):
         data = bytearray(good[: int(rng.integers(0, len(good)))] if k % 2 else good)
         if data and not k % 2:
@@ -153,9 +154,9 @@ def test_damaged_clips_are_clear_errors(squat, tmp_path):
         try:
             load_clip(path)
         except InputError as error:
-            refused += 1
-            assert "bad.clip" in str(error)
-    assert refused > 50
+            messages.append(str(error))
+    assert len(messages) > 50
+    assert all("bad.clip" in message for message in messages)
     np.savez(path.open("wb"), header=np.array([{"a": 1}], dtype=object))
     with pytest.raises(InputError, match=r"bad\.clip"):
         load_clip(path)
@@ -206,16 +207,12 @@ def _pair(folder, gap, drift, frames=120):
     for k, name in enumerate(("a", "b")):
         scene, time, qpos = squats(ip.Humanoid(), frames)
         m = scene.model
-        for joint, value in (
-            ("right_shoulder_flexion", 0.9),
-            ("right_shoulder_abduction", 0.0),
-            ("right_elbow_flexion", 0.6),
-        ):
-            qpos[:, m.jnt_qposadr[scene.joint(f"ann/{joint}")]] = value + 0.25 * np.sin(4 * time)
-        for joint in ("torso_yaw", "right_shoulder_rotation", "right_forearm_rotation", "right_wrist_flexion"):
-            qpos[:, m.jnt_qposadr[scene.joint(f"ann/{joint}")]] = 0.0
+        qpos[:] = qpos[0]
+        joints = {"right_shoulder_flexion": 0.9, "right_shoulder_abduction": 0.0, "right_elbow_flexion": 0.6}
+        for joint, value in {**joints, "torso_yaw": (0.25 if k == 0 else -0.25) * np.sin(4 * time)}.items():
+            qpos[:, m.jnt_qposadr[scene.joint(f"ann/{joint}")]] = value
         terms, hands = scene.kinematics(), []
-        for q in qpos:
+        for q in qpos[::10]:
             terms.place(q)
             hands.append(terms.site_xpos[scene.site("ann/right_palm")].copy())
         side = float(np.mean([h[1] for h in hands]))
@@ -231,15 +228,13 @@ def _pair(folder, gap, drift, frames=120):
 
 
 def test_hands_that_stay_together_touch_and_others_do_not(tmp_path):
-    from interplay.io.clips.capture import read_capture
-
     scene = ip.Scene().add(ip.Humanoid(), "ann").add(ip.Humanoid(), "bob", (0, 1))
     for k, (gap, drift, expected) in enumerate(((0.1, 0.0, True), (0.0, 1.5, False), (0.7, 0.0, False))):
         folder = tmp_path / str(k)
         folder.mkdir()
         captures = [read_capture(file) for file in _pair(folder, gap, drift)]
         found = find_meetings(prepare(captures, scene, ["ann", "bob"]), ["ann", "bob"], captures[0].time)
-        assert [m.sides for m in found] == ([((0, "right_palm"), (1, "right_palm"))] if expected else [])
+        assert {m.sides for m in found} == ({((0, "right_palm"), (1, "right_palm"))} if expected else set())
 
 
 def test_two_files_become_two_characters_who_hold_hands(tmp_path):
