@@ -83,7 +83,7 @@ def import_files(
     deep = f"{q.overlap.depth * 1e3:.1f} mm ({q.overlap.pair})" if q.overlap else "none"
     console.print(
         f"skate {q.skate * 1e3:.1f} mm, gap of what touches {q.gap * 1e3:.1f} mm, joints {q.error * 1e3:.0f} mm from the "
-        f"scaled capture on the mean, deepest overlap {deep}",
+        f"capture in the body's proportions on the mean, deepest overlap {deep}",
         highlight=False,
         soft_wrap=True,
     )

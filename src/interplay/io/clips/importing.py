@@ -105,9 +105,9 @@ def write_import(folder: str | Path, imported: Imported) -> Path:
     """Write recording, scene, clip, contacts and the table of parts into a folder, and return it."""
     folder, clip = Path(folder), imported.clip
     qpos = clip.configurations(imported.scene)
-    middle = np.mean([m.root[:, :2].mean(0) for m in clip.motions.values()], axis=0)
-    spread = max(float(np.linalg.norm(m.root[:, :2] - middle, axis=1).max()) for m in clip.motions.values())
-    camera = Camera(lookat=(float(middle[0]), float(middle[1]), 0.9), distance=3.2 + 1.6 * spread)
+    first, *others = clip.motions
+    off = [np.abs(clip.motions[name].root[:, :2] - clip.motions[first].root[:, :2]).max() for name in others]
+    camera = Camera(follow=f"{first}/pelvis", distance=3.2 + 0.8 * float(max(off, default=0.0)))
     write_recording(folder, imported.scene, clip.time, qpos, name=clip.title, camera=camera, phases=_phases(clip))
     clip.save(folder / CLIP_FILE)
     write_touches(folder / CONTACTS_FILE, clip.touches)

@@ -8,6 +8,7 @@ import mujoco
 import numpy as np
 
 from interplay.io.clips.footing import SIDES, runs
+from interplay.io.clips.persons import Person
 from interplay.io.clips.retarget import Retargeted
 from interplay.scene.penetration import Overlap, Solids
 
@@ -22,7 +23,7 @@ class Quality(NamedTuple):
     gap: float
     """Largest distance of surfaces that touch [m]."""
     error: float
-    """Mean distance of joints from the scaled capture [m]."""
+    """Mean distance of joints from those of the capture, whose bones have been given the lengths of the body's [m]."""
     overlap: Overlap | None
     """The deepest overlap of shapes that should be apart."""
     overlapping: float
@@ -35,6 +36,7 @@ def measure(m: mujoco.MjModel, found: Retargeted) -> Quality:
     T = len(found.qpos)
     corners = [{s: np.empty((T, 4, 3)) for s in SIDES} for _ in found.persons]
     gaps, errors = np.zeros(T), []
+    fitted = [_fitted(m, data, person) for person in found.persons]
     deepest, deep = None, 0
     for t in range(T):
         data.qpos[:] = found.qpos[t]
@@ -45,8 +47,8 @@ def measure(m: mujoco.MjModel, found: Retargeted) -> Quality:
                 corners[k][side][t] = data.xpos[sole.body] + sole.corners @ data.xmat[sole.body].reshape(3, 3).T
                 for part in _JOINTS:
                     body = person.body.ids.get(f"{side}_{part}")
-                    if body is not None and f"{side}_{part}" in person.places:
-                        errors.append(np.linalg.norm(data.xpos[body] - person.places[f"{side}_{part}"][t]))
+                    if body is not None and f"{side}_{part}" in fitted[k]:
+                        errors.append(np.linalg.norm(data.xpos[body] - fitted[k][f"{side}_{part}"][t]))
         touching = set()
         for meeting in found.meetings:
             if meeting.frames[0] <= t <= meeting.frames[-1]:
@@ -62,6 +64,30 @@ def measure(m: mujoco.MjModel, found: Retargeted) -> Quality:
         (_skate(corners[k][s], found.pins[k].weights[s]) for k in range(len(found.persons)) for s in SIDES), default=0.0
     )
     return Quality(skate, float(gaps.max()), float(np.mean(errors)), deepest, deep / T)
+
+
+def _fitted(m: mujoco.MjModel, data: mujoco.MjData, person: Person) -> dict[str, np.ndarray]:
+    """Return joints (T, 3) of the capture with bones as long as the body's: from the hips out, in the captured directions."""
+    data.qpos[:] = m.qpos0
+    mujoco.mj_kinematics(m, data)
+    body, places, out = person.body, person.places, {}
+    hips = 0.5 * (places["left_thigh"] + places["right_thigh"])
+    own_hips = 0.5 * (data.xpos[body.ids["left_thigh"]] + data.xpos[body.ids["right_thigh"]])
+    for side in SIDES:
+        for first, *rest in (("thigh", "shank", "foot"), ("upper_arm", "forearm", "hand")):
+            if f"{side}_{first}" not in body.ids:
+                continue
+            captured = places[f"{side}_{first}"] - hips
+            size = np.linalg.norm(data.xpos[body.ids[f"{side}_{first}"]] - own_hips)
+            out[f"{side}_{first}"] = hips + captured * size / np.median(np.linalg.norm(captured, axis=1))
+            for above, part in zip((first, *rest), rest, strict=False):
+                length = body.lengths.get(f"{side}_{above}")
+                if length is None or f"{side}_{part}" not in places:
+                    break
+                bone = places[f"{side}_{part}"] - places[f"{side}_{above}"]
+                bone = bone / np.linalg.norm(bone, axis=1, keepdims=True)
+                out[f"{side}_{part}"] = out[f"{side}_{above}"] + length * bone
+    return out
 
 
 def _bodies(m: mujoco.MjModel, overlap: Overlap) -> frozenset[int]:

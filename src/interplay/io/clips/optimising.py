@@ -46,7 +46,9 @@ def free_items(person: Person) -> list[Item]:
     items = []
     for part, turn in person.turns.items():
         weight = _TURN.get(part.removeprefix("left_").removeprefix("right_"), 1.0)
-        bone = body.turns[part].T @ body.bones[part] if part.endswith(_TWISTING) else np.zeros(3)
+        bone = np.zeros(3)
+        if part.endswith(_TWISTING) and part in body.bones:
+            bone = body.turns[part].T @ body.bones[part]
         items.append(Item(body.ids[part], np.zeros(3), np.zeros((T, 3)), turn, none, weight * one, bone))
     hips = 0.5 * (person.places["left_thigh"] + person.places["right_thigh"])
     items.append(Item(body.ids["pelvis"], body.hips, hips, no_turn, _HIPS * one, none))
