@@ -26,6 +26,7 @@ from interplay.models.mechanisms import Door, Lever, Slider, Valve
 from interplay.models.objects import Ball, Barbell, Box, Litter, Sword, Table
 from interplay.motion import blocks, conditions
 from interplay.motion.behaviour import Behaviour, Together
+from interplay.motion.clip import Clip, Touch
 from interplay.motion.controls import Control
 from interplay.motion.footsteps import Gait
 from interplay.motion.machine import Entry, Machine, Phase
@@ -54,6 +55,8 @@ from interplay.view.camera import Camera
 from interplay.worlds.world import Outcome, World
 
 if TYPE_CHECKING:
+    from interplay.io.clips.importing import import_files
+    from interplay.io.clips.recorded import clip_from_recording
     from interplay.io.export import export
     from interplay.runs.run import run
 
@@ -70,6 +73,7 @@ __all__ = [
     "BodyFile",
     "Box",
     "Camera",
+    "Clip",
     "Com",
     "ComOver",
     "Constant",
@@ -132,6 +136,7 @@ __all__ = [
     "Target",
     "TimeFunction",
     "Together",
+    "Touch",
     "Touching",
     "Valve",
     "Walk",
@@ -139,15 +144,22 @@ __all__ = [
     "Wall",
     "World",
     "blocks",
+    "clip_from_recording",
     "conditions",
     "export",
+    "import_files",
     "load_dump",
     "pose_value",
     "run",
     "write_recording",
 ]
 
-_WHEN_ASKED_FOR = {"run": "interplay.runs.run", "export": "interplay.io.export"}
+_WHEN_ASKED_FOR = {
+    "run": "interplay.runs.run",
+    "export": "interplay.io.export",
+    "import_files": "interplay.io.clips.importing",
+    "clip_from_recording": "interplay.io.clips.recorded",
+}
 """What stands above the rest and needs time to load: pages, pictures, all scenarios."""
 
 

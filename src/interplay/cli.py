@@ -10,9 +10,10 @@ from typing import Annotated
 import typer
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from interplay.cli_bar import progress_bar
+from interplay.cli_import import import_files
 from interplay.errors import InputError, InterplayError, settings
 from interplay.qp import solvers
 
@@ -121,7 +122,7 @@ def run(
 
     out = out or Path("out") / Path(name).stem
     rehearse()  # with a bar of its own, if it takes long
-    with _progress() as bar:
+    with progress_bar(errors) as bar:
         task = bar.add_task(name, total=seconds, phase="")
 
         def show(now: float, _: float | None, phase: str) -> None:
@@ -268,11 +269,14 @@ def export(arguments: Annotated[list[str] | None, typer.Argument()] = None) -> N
     def warn(line: str) -> None:
         errors.print(f"[yellow]warning:[/yellow] {line}", highlight=False, soft_wrap=True)
 
-    with _progress() as bar:
+    with progress_bar(errors) as bar:
         task = bar.add_task(f"writing {out.name}", total=1.0, phase="")
         written = export_recording(folder, out, warn, lambda done: bar.update(task, completed=done), **options)
     for file in written:
         console.print(f"written: [bold]{file}[/bold] ({file.stat().st_size / 1e6:.2f} MB)")
+
+
+app.command("import")(import_files)
 
 
 @app.command()
@@ -333,7 +337,7 @@ def compare(
 
     out = out or Path("out/compare") / Path(name).stem
     rehearse()  # with a bar of its own, if it takes long
-    with _progress() as bar:
+    with progress_bar(errors) as bar:
         task = bar.add_task(name, total=seconds, phase="")
         tables = compare_controllers(
             name,
@@ -372,7 +376,7 @@ def bench(
     from interplay.runs.bench import bench as measure
 
     rehearse()  # with a bar of its own, if it takes long
-    with _progress() as bar:
+    with progress_bar(errors) as bar:
         task = bar.add_task("bench", total=None, phase="")
 
         def show(done: int, total: int, phase: str) -> None:
@@ -392,19 +396,6 @@ def _print_names(models: dict[str, dict[str, list[str]]]) -> None:
         for kind, names in kinds.items():
             if names:
                 console.print(f"  [dim]{kind}:[/dim] {escape(', '.join(names))}", highlight=False, soft_wrap=True)
-
-
-def _progress() -> Progress:
-    return Progress(
-        SpinnerColumn(),
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TextColumn("{task.completed:.1f}"),
-        TextColumn("[dim]{task.fields[phase]}"),
-        TimeElapsedColumn(),
-        console=errors,
-        transient=True,
-    )
 
 
 def main() -> None:

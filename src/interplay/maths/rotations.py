@@ -108,6 +108,27 @@ def products(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return np.concatenate([w * s - (v * u).sum(1, keepdims=True), w * u + s * v + np.cross(v, u)], axis=1)
 
 
+def continuous(quats: np.ndarray) -> np.ndarray:
+    """Return quaternions (n, 4) with signs such that each is near the one before."""
+    flips = np.cumprod(np.where((quats[1:] * quats[:-1]).sum(1) < 0, -1.0, 1.0))
+    return quats * np.concatenate([[1.0], flips])[:, None]
+
+
+def turns_between(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Return the rotation vectors (n, 3), world axes, from quaternions (n, 4) to others: the shorter way."""
+    turn = products(b, a * [1, -1, -1, -1])
+    turn = turn * np.where(turn[:, :1] < 0, -1.0, 1.0)
+    sine = np.linalg.norm(turn[:, 1:], axis=1, keepdims=True)
+    angle = 2 * np.arctan2(sine, turn[:, :1])
+    return turn[:, 1:] * np.where(sine > 1e-12, angle / np.maximum(sine, 1e-12), 2.0)
+
+
+def all_turned(vectors: np.ndarray, quats: np.ndarray) -> np.ndarray:
+    """Return quaternions (n, 4) turned by rotation vectors (n, 3), world axes."""
+    angle = np.linalg.norm(vectors, axis=1, keepdims=True)
+    return products(np.hstack([np.cos(0.5 * angle), 0.5 * vectors * np.sinc(angle / (2 * np.pi))]), quats)
+
+
 def about_z(angle: float) -> np.ndarray:
     """Return the quaternion of a turn about the z axis [rad]."""
     return np.array([np.cos(angle / 2), 0.0, 0.0, np.sin(angle / 2)])

@@ -92,7 +92,7 @@ class Solids:
         """Return what overlaps in the configuration of ``data``, deepest first; its positions must be up to date."""
         m, meant = self.model, list(places)
         out = []
-        for a, b in self._candidates(data).tolist():
+        for a, b in self.near(data).tolist():
             distance = mujoco.mj_geomDistance(m, data, a, b, 1e-3, self._fromto)
             if distance < -_TOUCHING:
                 point = 0.5 * (self._fromto[:3] + self._fromto[3:])
@@ -100,8 +100,9 @@ class Solids:
                 out.append(Overlap(m.geom(a).name, m.geom(b).name, -distance, point, meeting))
         return sorted(out, key=lambda overlap: -overlap.depth)
 
-    def _candidates(self, data: mujoco.MjData) -> np.ndarray:
-        """Return the pairs (n, 2) whose capsules meet as they are now, at rest."""
+    def near(self, data: mujoco.MjData, reach: float = 0.0) -> np.ndarray:
+        """Return the pairs (n, 2) whose capsules come within a reach [m] as they are now, at rest."""
+        self._reach[:] = reach
         count = near_pairs(
             data.geom_xpos,
             data.geom_xmat,

@@ -1,0 +1,1 @@
+"""Captured motion from files, brought to our characters."""

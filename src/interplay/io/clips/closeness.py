@@ -1,0 +1,67 @@
+"""Shapes that are near each other, frame by frame, but for those that are meant to touch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import mujoco
+import numpy as np
+
+from interplay.io.clips.solving import NOTHING_NEAR, Near
+from interplay.scene.penetration import Solids
+
+_REACH = 0.012
+"""How far apart shapes are looked at [m]."""
+_MARGIN = 0.001
+"""How far from each other they should be [m]; the ground may be touched."""
+_PUSH = 0.02
+"""How far they are pushed apart at once [m]."""
+
+
+class Closeness:
+    """Finds what is near, as frames are placed one after another."""
+
+    def __init__(self, m: mujoco.MjModel, data: mujoco.MjData, touching: Iterable[tuple[int, int, np.ndarray]]):
+        """Take pairs of bodies that are meant to touch, with the frames in which they are."""
+        self._model, self._data, self._solids = m, data, Solids(m)
+        self._fromto = np.zeros(6)
+        self._found: dict[int, list[tuple[float, ...]]] = {}
+        self._meant: dict[tuple[int, int], set[int]] = {}
+        for one, two, frames in touching:
+            for pair in ((one, two), (two, one)):
+                self._meant.setdefault(pair, set()).update(frames.tolist())
+
+    def forget(self, frames: np.ndarray) -> None:
+        """Forget what was near in some frames (a mask): they are looked at anew."""
+        for t in np.flatnonzero(frames).tolist():
+            self._found.pop(t, None)
+
+    def look(self, t: int) -> None:
+        """Take down what is near in a frame, as the data are now."""
+        m, data, fromto, rows = self._model, self._data, self._fromto, []
+        for a, b in self._solids.near(data, _REACH).tolist():
+            distance = mujoco.mj_geomDistance(m, data, a, b, _REACH, fromto)
+            if distance < _REACH:
+                rows.append((t, a, b, distance, *fromto.tolist()))
+        if rows:
+            self._found[t] = rows
+
+    def near(self) -> Near:
+        """Return what was found."""
+        listed = [row for t in sorted(self._found) for row in self._found[t]]
+        if not listed:
+            return NOTHING_NEAR
+        m, rows = self._model, np.array(listed)
+        frames, geoms, distance = rows[:, 0].astype(np.int64), rows[:, 1:3].astype(np.int64), rows[:, 3]
+        bodies, points = m.geom_bodyid[geoms].astype(np.int64), rows[:, 4:].reshape(-1, 2, 3)
+        wanted = np.where(m.geom_type[geoms[:, 0]] == mujoco.mjtGeom.mjGEOM_PLANE, 0.0, _MARGIN)
+        # Two characters go half the way each.
+        trees = m.body_treeid[bodies]
+        share = np.where((trees.min(1) >= 0) & (trees[:, 0] != trees[:, 1]), 0.5, 1.0)
+        kept = np.abs(distance) > 1e-9
+        for pair, meant in self._meant.items():
+            both = np.flatnonzero((bodies == pair).all(1))
+            kept[both[np.isin(frames[both], list(meant))]] = False
+        normals = (points[:, 1] - points[:, 0]) / np.where(kept, distance, 1.0)[:, None]
+        ways = share * np.minimum(wanted - distance, _PUSH)
+        return Near(frames[kept], bodies[kept], points[kept].copy(), normals[kept], ways[kept])

@@ -1,0 +1,148 @@
+"""Retargeting: captured persons move bodies of ours. Proportions are fitted, contacts kept, joints in range, limbs out of each other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import mujoco
+import numpy as np
+from scipy.interpolate import CubicSpline
+
+from interplay.io.clips.capture import Capture
+from interplay.io.clips.contacts import Meeting, find_meetings
+from interplay.io.clips.footprints import Pins, find_pins
+from interplay.io.clips.optimising import Progress, free_items, optimise, surface_points
+from interplay.io.clips.persons import Person, prepare
+from interplay.io.clips.solving import NOTHING_NEAR, Character, Tasks, kinetics_of
+from interplay.maths.rotations import continuous
+from interplay.motion.clip import Touch
+from interplay.scene.scene import Scene
+
+_KNOTS = 15.0
+"""Frames per second of the first guess."""
+_FARTHEST_SHIFT = 0.5
+
+
+class Retargeted(NamedTuple):
+    """Configurations (T, nq) of a scene, its persons, where feet stand, and who touches whom."""
+
+    qpos: np.ndarray
+    persons: list[Person]
+    pins: list[Pins]
+    meetings: list[Meeting]
+
+
+def retarget(
+    captures: Sequence[Capture],
+    scene: Scene,
+    names: Sequence[str],
+    contacts: Sequence[Touch] | None = None,
+    progress: Progress = lambda done: None,
+) -> Retargeted:
+    """Return the motion of the named characters of a scene that follows captured persons.
+
+    Args:
+        captures: one for each character, in one common frame.
+        scene: holds the characters.
+        names: of the characters.
+        contacts: ``Touch`` of a clip to be kept in place of those that are found.
+        progress: is told how much is done.
+    """
+    persons = prepare(captures, scene, names)
+    time = captures[0].time[: len(persons[0].places["left_foot"])]
+    fps = 1.0 / float(np.median(np.diff(time)))
+    m = scene.model
+    data = mujoco.MjData(m)
+    characters = [Character(m, person.body.dofs) for person in persons]
+    qpos = np.repeat(scene.qpos[None], len(time), axis=0)
+    for k, (person, character) in enumerate(zip(persons, characters, strict=True)):
+        qpos = _first_guess(m, data, qpos, person, character, fps)
+        progress(0.15 * (k + 1) / len(persons))
+    meetings = find_meetings(persons, names, time, contacts)
+    persons, qpos = _brought_together(m, data, qpos, persons, characters, meetings)
+    pins = [find_pins(person, time, contacts) for person in persons]
+    qpos = optimise(m, data, qpos, persons, characters, pins, meetings, fps, progress)
+    return Retargeted(qpos, persons, pins, meetings)
+
+
+def _first_guess(
+    m: mujoco.MjModel, data: mujoco.MjData, qpos: np.ndarray, person: Person, character: Character, fps: float
+) -> np.ndarray:
+    """Return configurations that follow a person where nothing touches: one after another at some frames, then all together."""
+    tasks = Tasks.of(free_items(person))
+    T = len(qpos)
+    stride = max(1, round(fps / _KNOTS))
+    knots = np.unique(np.append(np.arange(0, T, stride), T - 1))
+    at = qpos[:1].copy()
+    r = character.root
+    pelvis = person.body.ids["pelvis"]
+    at[0, r : r + 3] = person.places["left_thigh"][0]
+    if m.body_rootid[pelvis] == pelvis:
+        mujoco.mju_mat2Quat(at[0, r + 3 : r + 7], np.ascontiguousarray(person.turns["pelvis"][0]).reshape(-1))
+    change, found = np.zeros((1, len(character.dofs))), []
+    for k, t in enumerate(knots):
+        one = tasks.frames(np.array([t]))
+        for trial in range(60 if k == 0 else 5):
+            kinetics = kinetics_of(m, data, at, character)
+            step = character.steps(
+                kinetics,
+                one,
+                at,
+                change,
+                NOTHING_NEAR,
+                0.0,
+                np.full_like(change, 0.1 if k == 0 and trial < 30 else 0.0),
+            )
+            at = character.moved(at, step)
+            if np.abs(step).max() < 2e-3:
+                break
+        found.append(at[0].copy())
+    qpos = _between(qpos, np.array(found), knots, character)
+    zero = np.zeros((T, len(character.dofs)))
+    for _ in range(2):
+        kinetics = kinetics_of(m, data, qpos, character)
+        step = character.steps(kinetics, tasks, qpos, zero, NOTHING_NEAR, 0.0, zero)
+        qpos = character.moved(qpos, step)
+    return qpos
+
+
+def _between(qpos: np.ndarray, found: np.ndarray, knots: np.ndarray, character: Character) -> np.ndarray:
+    """Return all frames from those at some: cubic, the root's quaternion made one again."""
+    r, out = character.root, qpos.copy()
+    own = np.concatenate([np.arange(r, r + 7), character.scalars])
+    found[:, r + 3 : r + 7] = continuous(found[:, r + 3 : r + 7])
+    out[:, own] = CubicSpline(knots, found[:, own])(np.arange(len(qpos))) if len(knots) > 1 else found[:, own]
+    out[:, r + 3 : r + 7] /= np.linalg.norm(out[:, r + 3 : r + 7], axis=1, keepdims=True)
+    return out
+
+
+def _brought_together(
+    m: mujoco.MjModel,
+    data: mujoco.MjData,
+    qpos: np.ndarray,
+    persons: list[Person],
+    characters: list[Character],
+    meetings: list[Meeting],
+) -> tuple[list[Person], np.ndarray]:
+    """Shift persons on the ground, halfway each, so that on the mean what touches is at one place: skeletons are fits."""
+    if not meetings:
+        return persons, qpos
+    shifts = np.zeros((len(persons), 2))
+    counts = np.zeros(len(persons))
+    kinetics = kinetics_of(m, data, qpos, characters[0])
+    for meeting in meetings:
+        a, b = (surface_points(kinetics, persons[k].body.surfaces[s]) for k, s in meeting.sides)
+        gap = (b - a)[meeting.frames, :2].mean(0)
+        for (k, _), sign in zip(meeting.sides, (0.5, -0.5), strict=True):
+            shifts[k] += sign * gap * len(meeting.frames)
+            counts[k] += len(meeting.frames)
+    shifts /= np.maximum(counts, 1)[:, None]
+    size = np.linalg.norm(shifts, axis=1, keepdims=True)
+    shifts *= np.minimum(1.0, _FARTHEST_SHIFT / np.maximum(size, 1e-9))
+    out = []
+    for person, character, shift in zip(persons, characters, shifts, strict=True):
+        whole = np.array([*shift, 0.0])
+        out.append(person._replace(places={part: p + whole for part, p in person.places.items()}))
+        qpos[:, character.root : character.root + 2] += shift
+    return out, qpos
