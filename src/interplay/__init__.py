@@ -48,6 +48,7 @@ from interplay.objectives.pose import Orientation, Point, Pose, pose_value
 from interplay.objectives.posture import Posture
 from interplay.objectives.reference import Constant, MinimumJerk, Part, Reference, Sample, TimeFunction
 from interplay.objectives.relative import RelativePose
+from interplay.objectives.track import Track, TrackFrame, track
 from interplay.scene.frame import Frame
 from interplay.scene.scene import GROUND, Scene
 from interplay.simulation import Simulation
@@ -138,6 +139,8 @@ __all__ = [
     "Together",
     "Touch",
     "Touching",
+    "Track",
+    "TrackFrame",
     "Valve",
     "Walk",
     "Walker",
@@ -151,6 +154,7 @@ __all__ = [
     "load_dump",
     "pose_value",
     "run",
+    "track",
     "write_recording",
 ]
 

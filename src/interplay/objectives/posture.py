@@ -19,7 +19,8 @@ from interplay.scene.scene import Scene
 class Posture(Objective):
     """Joint angles of models near a reference; by default the scene's initial posture.
 
-    ``weights`` multiplies single joints (``{"left_knee_flexion": 2}``); ``values`` changes single reference angles [rad].
+    ``weights`` and ``stiffnesses`` multiply those of single joints (``{"left_knee_flexion": 2}``); ``values`` changes single
+    reference angles [rad].
     A free base is not part of a posture.
     """
 
@@ -33,17 +34,14 @@ class Posture(Objective):
         reference: Any = None,
         values: Mapping[str, float] | None = None,
         weights: Mapping[str, float] | None = None,
+        stiffnesses: Mapping[str, float] | None = None,
         max_speed: float | None = None,
         name: str | None = None,
     ):
         """Take the models (none: all of the scene that have motors)."""
         super().__init__(weight, stiffness, max_speed=max_speed, name=name)
-        self.models, self._given, self._values, self._weights = (
-            models,
-            reference,
-            dict(values or {}),
-            dict(weights or {}),
-        )
+        self.models, self._given, self._values = models, reference, dict(values or {})
+        self._weights, self._stiffnesses = dict(weights or {}), dict(stiffnesses or {})
 
     def about(self) -> tuple[str, ...]:
         """Return the models."""
@@ -56,16 +54,21 @@ class Posture(Objective):
         trees = [t for name in (self.models or dict.fromkeys(powered)) for t in scene.trees(name)]
         scalar = {int(mujoco.mjtJoint.mjJNT_HINGE), int(mujoco.mjtJoint.mjJNT_SLIDE)}
         joints = [j for j in range(m.njnt) if m.jnt_type[j] in scalar and int(m.dof_treeid[m.jnt_dofadr[j]]) in trees]
+        joints = [j for j in joints if self.concerns(m.joint(j).name)]
         self.dofs, self._adr = m.jnt_dofadr[joints].astype(np.int64), m.jnt_qposadr[joints].astype(np.int64)
         self.dim = len(joints)
         self._names = [m.joint(j).name for j in joints]
-        self.row_weights = np.ones(self.dim)
-        start = scene.qpos[self._adr]
-        for target, changes in ((start, self._values), (self.row_weights, self._weights)):
+        self.row_weights, self._firmness = np.ones(self.dim), np.ones(self.dim)
+        start, changed = scene.qpos[self._adr], (self._values, self._weights, self._stiffnesses)
+        for target, changes in zip((start, self.row_weights, self._firmness), changed, strict=True):
             for key, value in changes.items():
                 for k in self._rows(scene, key):
                     target[k] = number(f"posture of {key!r}", value)
         self.reference: Reference = as_reference("posture", start if self._given is None else self._given, self.dim)
+
+    def concerns(self, joint: str) -> bool:
+        """Return whether a joint is a part of it: every one of the models."""
+        return True
 
     def _rows(self, scene: Scene, joint: str) -> list[int]:
         """Return the rows a joint name stands for: ``alice/neck_flexion``, or ``neck_flexion`` of every model."""
@@ -89,15 +92,23 @@ class Posture(Objective):
         """Add a diagonal cost; the pull of each joint is limited to its own speed."""
         pull = self.damping * self.max_speed
         rate = _rate(
-            terms.qpos, terms.qvel, self._adr, self.dofs, *self.reference.at(time), self.stiffness, self.damping, pull
+            terms.qpos,
+            terms.qvel,
+            self._adr,
+            self.dofs,
+            *self.reference.at(time),
+            self.stiffness,
+            self.damping,
+            pull,
+            self._firmness,
         )
         cost.add_diagonal(self.dofs, self.weight * self.level(time), self.row_weights, rate)
 
 
 @numba.njit(cache=True)
-def _rate(qpos, qvel, adr, dofs, value, velocity, acceleration, stiffness, damping, pull):
+def _rate(qpos, qvel, adr, dofs, value, velocity, acceleration, stiffness, damping, pull, firmness):
     out = np.empty(adr.shape[0])
     for k in range(adr.shape[0]):
-        toward = min(max(stiffness * (qpos[adr[k]] - value[k]), -pull), pull)
-        out[k] = toward + damping * (qvel[dofs[k]] - velocity[k]) - acceleration[k]
+        toward = min(max(stiffness * firmness[k] * (qpos[adr[k]] - value[k]), -pull), pull)
+        out[k] = toward + damping * np.sqrt(firmness[k]) * (qvel[dofs[k]] - velocity[k]) - acceleration[k]
     return out
