@@ -25,7 +25,11 @@ def standing(dt=0.005):
     sim = ip.Simulation(ip.Scene().add(ip.Humanoid(1.7), "ann"), dt=dt)
     for side in ("left", "right"):
         sim.contacts.add(f"ann/{side}_sole", ip.GROUND)
-    sim.objectives += [ip.Posture("ann", weight=0.01), ip.Com("ann"), ip.Balance("ann", on=("ann/left_sole", "ann/right_sole"), terms=sim.terms)]
+    sim.objectives += [
+        ip.Posture("ann", weight=0.01),
+        ip.Com("ann"),
+        ip.Balance("ann", on=("ann/left_sole", "ann/right_sole"), terms=sim.terms),
+    ]
     return sim
 
 
