@@ -160,5 +160,13 @@ def checked(kind: type[Checked], what: str, given: Mapping[str, Any]) -> Checked
     try:
         return kind(**given)
     except pydantic.ValidationError as error:
-        problems = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}, got {e['input']!r}" for e in error.errors())
+        problems = "; ".join(
+            f"{'.'.join(map(str, e['loc']))}: {e['msg']}, got {short(e['input'])}" for e in error.errors()
+        )
         raise InputError(f"{what}: {problems}") from None
+
+
+def short(value: Any) -> str:
+    """Return a value as it is written, or its beginning."""
+    text = repr(value)
+    return text if len(text) < 60 else text[:57] + "…"

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 import pydantic
 import yaml
 
-from interplay.errors import InputError
+from interplay.errors import InputError, short
 
 _LARGEST = 1_000_000
 """Largest sidecar [bytes]."""
@@ -169,12 +169,7 @@ def read_sidecar(path: Path) -> Sidecar:
         return Sidecar(**{str(key): value for key, value in data.items()})
     except pydantic.ValidationError as error:
         problems = "; ".join(
-            f"{'.'.join(str(x) for x in e['loc']) or 'file'}: {e['msg']}, got {_short(e['input'])}"
+            f"{'.'.join(str(x) for x in e['loc']) or 'file'}: {e['msg']}, got {short(e['input'])}"
             for e in error.errors()[:5]
         )
         raise InputError(f"{path.name}: {problems}; known entries: {', '.join(Sidecar.model_fields)}") from None
-
-
-def _short(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) < 60 else text[:57] + "…"
