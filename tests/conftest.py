@@ -34,3 +34,11 @@ def finished(tmp_path_factory):
         return folder
 
     return get
+
+
+@pytest.fixture(scope="module")
+def lever(tmp_path_factory):
+    """Alice takes hold of a lever: the folder of its run."""
+    folder = tmp_path_factory.mktemp("lever")
+    run("lever", folder, seconds=2.5)
+    return folder

@@ -35,14 +35,6 @@ BODIES = (
 
 
 @pytest.fixture(scope="module")
-def lever(tmp_path_factory):
-    """Alice takes hold of a lever: the folder of its run."""
-    folder = tmp_path_factory.mktemp("lever")
-    run("lever", folder, seconds=2.5)
-    return folder
-
-
-@pytest.fixture(scope="module")
 def king(tmp_path_factory):
     """Three characters and a litter."""
     folder = tmp_path_factory.mktemp("king")

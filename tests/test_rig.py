@@ -16,15 +16,6 @@ from interplay.io.rig import rigs_of
 from interplay.io.skeletons import SKELETONS, armature_of, names_of
 from interplay.io.skin import skin_of
 from interplay.io.take import frame_times
-from interplay.runs.run import run
-
-
-@pytest.fixture(scope="module")
-def lever(tmp_path_factory):
-    """Alice takes hold of a lever: the folder of its run."""
-    folder = tmp_path_factory.mktemp("lever")
-    run("lever", folder, seconds=2.5)
-    return folder
 
 
 @pytest.fixture(scope="module")

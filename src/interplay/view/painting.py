@@ -95,7 +95,8 @@ class Painter:
         d.qpos[:] = qpos
         mujoco.mj_kinematics(m, d)
         shot = first_shot(camera, m, d) if isinstance(camera, Camera) else camera
-        assert self._window is not None, "the painter is closed"
+        if self._window is None:
+            raise GraphicsError("the painter is closed")
         self._window.make_current()
         below = self._from_below(np.asarray(shot.look_at, float)) if self._shaded else []
         nothing = np.empty((0, 0, 4), np.uint8), np.empty((0, 0), np.float32)
