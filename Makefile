@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 OUT ?= out
 
-.PHONY: help setup system browser demo test test-slow lint format types bench check-exports clean
+.PHONY: help setup system browser demo test test-slow lint format types bench check-exports clips clean
 
 help:
 	@echo "make demo       set up, run King, write recording, report, film strip and playback under $(OUT)/king"
@@ -12,6 +12,7 @@ help:
 	@echo "make test-slow  the long physics checks (a million steps of Stand, …)"
 	@echo "make bench      measure the speed of every scenario, write $(OUT)/bench"
 	@echo "make check-exports  exports in the tools they are made for: glTF and USD validators, Blender ($(OUT)/exports)"
+	@echo "make clips      perform the clips that come with Interplay anew (src/interplay/clips)"
 	@echo "make lint format types clean"
 
 setup: system $(VENV)/ready
@@ -58,6 +59,9 @@ bench: setup
 # Blender is installed into an environment of its own (350 MB), the glTF validator below $(OUT).
 check-exports: setup
 	$(BIN)/python tools/check_exports.py --out $(OUT)/exports
+
+clips: setup
+	$(BIN)/python tools/make_clips.py
 
 clean:
 	rm -rf $(VENV) .venv-blender $(OUT) .pytest_cache .ruff_cache .hypothesis

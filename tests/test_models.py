@@ -134,6 +134,14 @@ def test_the_same_model_many_times_and_its_saved_scene(tmp_path):
         assert np.array_equal(getattr(again, field), getattr(scene.model, field)), field
 
 
+def test_reach_places_both_feet_and_balances_over_them():
+    scene = ip.Scene().add(ip.Humanoid(), "a")
+    scene.reach("a/left_sole", [0.3, 0.12, 0, 0, 0, 1], ("a/right_sole", [0.0, -0.12, 0, 0, 0, 1]))
+    places = [ip.Frame(scene, f"a/{side}_sole").pose(scene.rest)[0] for side in ("left", "right")]
+    assert_allclose(places, [[0.3, 0.12, 0], [0, -0.12, 0]], atol=2e-3)
+    assert np.linalg.norm(scene.rest.subtree_com[scene.body("a")][:2] - [0.15, 0]) < 0.03
+
+
 def test_reach_puts_hands_and_keeps_feet():
     scene = ip.Scene().add(ip.Humanoid(1.65, 58), "alice", pos=(-0.6, -0.2)).add(ip.Door(), "door")
     before = scene.kinematics().site_xpos[scene.site("alice/left_sole")].copy()

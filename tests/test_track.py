@@ -55,7 +55,7 @@ def test_the_upper_body_follows_while_she_stands(wave):
 
 def test_references_are_smooth_and_hold_at_the_ends(wave):
     sim = standing()
-    tracked = ip.track(wave, "ann", begin=1.0, speed=1.5)
+    tracked = ip.track(ip.Playback(wave, begin=1.0, speed=1.5), "ann")
     sim.objectives += tracked
     sim.step()
     for objective in tracked:
@@ -73,7 +73,7 @@ def test_references_are_smooth_and_hold_at_the_ends(wave):
 
 
 def test_looping_comes_back(wave):
-    track = ip.Track(wave, "ann", joints="right_elbow", loop=True)
+    track = ip.Track(ip.Playback(wave, loop=True), "ann", joints="right_elbow")
     sim = standing()
     track.bind(sim.scene)
     assert track.dim == 1
@@ -90,7 +90,7 @@ def test_single_joints_have_their_own_weight_and_stiffness(wave):
 
     class Cost:
         def add_diagonal(self, dofs, weight, weights, rate):
-            self.rate = dict(zip(track._names, rate, strict=True))
+            self.rate = dict(zip(track.joints, rate, strict=True))
 
     cost = Cost()
     qpos = sim.terms.qpos.copy()
@@ -103,13 +103,13 @@ def test_single_joints_have_their_own_weight_and_stiffness(wave):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("playing", "arguments", "message"),
     [
-        ({"joints": "right_elbow_flexon"}, "did you mean .right_elbow_flexion"),
-        ({"actor": "bob"}, "character of the clip 'bob'"),
-        ({"speed": 0.0}, "speed"),
+        ({}, {"joints": "right_elbow_flexon"}, "did you mean .right_elbow_flexion"),
+        ({"actor": "bob"}, {}, "character of the clip 'bob'"),
+        ({"speed": 0.0}, {}, "speed"),
     ],
 )
-def test_bad_input(wave, arguments, message):
+def test_bad_input(wave, playing, arguments, message):
     with pytest.raises(ip.InputError, match=message):
-        ip.Track(wave, "ann", **arguments)
+        ip.Track(ip.Playback(wave, **playing), "ann", **arguments)

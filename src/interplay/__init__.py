@@ -48,7 +48,7 @@ from interplay.objectives.pose import Orientation, Point, Pose, pose_value
 from interplay.objectives.posture import Posture
 from interplay.objectives.reference import Constant, MinimumJerk, Part, Reference, Sample, TimeFunction
 from interplay.objectives.relative import RelativePose
-from interplay.objectives.track import Track, TrackFrame, track
+from interplay.objectives.track import Playback, Track, TrackFrame, track
 from interplay.scene.frame import Frame
 from interplay.scene.scene import GROUND, Scene
 from interplay.simulation import Simulation
@@ -114,6 +114,7 @@ __all__ = [
     "Phase",
     "Plan",
     "Platform",
+    "Playback",
     "Point",
     "Pose",
     "PosePath",

@@ -103,7 +103,7 @@ class Clip:
 
     @staticmethod
     def load(path: str | Path) -> Clip:
-        """Read a ``.clip`` file, or the one in a folder that ``interplay import`` wrote."""
+        """Read a ``.clip`` file, the one in a folder that ``interplay import`` wrote, or one that comes with Interplay (``wave``)."""
         from interplay.motion.clip_file import load_clip
 
         return load_clip(path)

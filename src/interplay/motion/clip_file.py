@@ -11,11 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from interplay.errors import InputError, cannot_write
+from interplay.errors import InputError, cannot_write, unknown_name
 from interplay.motion.clip import Clip, Touch, motion
 
 CLIP_FILE = "motion.clip"
 """Name of the clip in a folder."""
+SHIPPED = Path(__file__).resolve().parents[1] / "clips"
+"""Folder of the clips that come with Interplay."""
 _VERSION = 1
 _LARGEST = 4_000_000_000
 """Largest clip [bytes], unpacked: what a file claims is checked before it is read."""
@@ -45,9 +47,23 @@ def save_clip(clip: Clip, path: str | Path) -> Path:
     return path
 
 
+def shipped_clips() -> list[str]:
+    """Return the names of the clips that come with Interplay."""
+    return sorted(path.stem for path in SHIPPED.glob("*.clip"))
+
+
+def shipped_clip(name: str) -> Path:
+    """Return the file of a clip that comes with Interplay."""
+    if name not in shipped_clips():
+        raise unknown_name("clip", name, shipped_clips())
+    return SHIPPED / f"{name}.clip"
+
+
 def load_clip(path: str | Path) -> Clip:
     """Read a clip; whatever is wrong with it is an error of ours."""
     path = Path(path)
+    if not path.exists() and path.suffix == "" and path.parent == Path("."):
+        path = shipped_clip(path.name)
     path = path / CLIP_FILE if path.is_dir() else path
     try:
         with zipfile.ZipFile(path) as archive:

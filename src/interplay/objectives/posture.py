@@ -19,8 +19,8 @@ from interplay.scene.scene import Scene
 class Posture(Objective):
     """Joint angles of models near a reference; by default the scene's initial posture.
 
-    ``weights`` and ``stiffnesses`` multiply those of single joints (``{"left_knee_flexion": 2}``); ``values`` changes single
-    reference angles [rad].
+    ``weights`` and ``stiffnesses`` multiply those of single joints (``{"left_knee_flexion": 2}``) or parts of the body
+    (``{"torso": 4, "left_hip": 0.1}``); ``values`` changes single reference angles [rad].
     A free base is not part of a posture.
     """
 
@@ -57,7 +57,8 @@ class Posture(Objective):
         joints = [j for j in joints if self.concerns(m.joint(j).name)]
         self.dofs, self._adr = m.jnt_dofadr[joints].astype(np.int64), m.jnt_qposadr[joints].astype(np.int64)
         self.dim = len(joints)
-        self._names = [m.joint(j).name for j in joints]
+        self.joints = [m.joint(j).name for j in joints]
+        """The joints, in the order of its rows."""
         self.row_weights, self._firmness = np.ones(self.dim), np.ones(self.dim)
         start, changed = scene.qpos[self._adr], (self._values, self._weights, self._stiffnesses)
         for target, changes in zip((start, self.row_weights, self._firmness), changed, strict=True):
@@ -71,8 +72,8 @@ class Posture(Objective):
         return True
 
     def _rows(self, scene: Scene, joint: str) -> list[int]:
-        """Return the rows a joint name stands for: ``alice/neck_flexion``, or ``neck_flexion`` of every model."""
-        rows = [k for k, name in enumerate(self._names) if joint in (name, name.split("/", 1)[-1])]
+        """Return the rows a name stands for: ``alice/neck_flexion``, or ``neck_flexion`` or all of ``neck`` of every model."""
+        rows = [k for k, name in enumerate(self.joints) if joint == name or is_of(name.split("/", 1)[-1], joint)]
         if not rows:
             scene.joint(joint)
         return rows
@@ -103,6 +104,12 @@ class Posture(Objective):
             self._firmness,
         )
         cost.add_diagonal(self.dofs, self.weight * self.level(time), self.row_weights, rate)
+
+
+def is_of(joint: str, part: str) -> bool:
+    """Return whether a joint is meant by its own name, or belongs to a part: ``left_elbow_flexion`` to ``elbow``, ``left_elbow``."""
+    unsided = joint.split("_", 1)[-1] if joint.startswith(("left_", "right_")) else joint
+    return joint == part or joint.startswith(f"{part}_") or unsided == part or unsided.startswith(f"{part}_")
 
 
 @numba.njit(cache=True)

@@ -76,13 +76,10 @@ def _solve(
     balanced = [
         n for n in movers if balance and scene.kind(n) == "character" and any(k.startswith(f"{n}/") for k in kept)
     ]
-    supports = {
-        n: np.mean(
-            [p[:2] for (p, _), s in zip(kept_pose, kept_sites, strict=True) if m.site(s).name.startswith(f"{n}/")],
-            axis=0,
-        )
-        for n in balanced
-    }
+    places = {m.site(s).name: p for (p, _), s in zip(kept_pose, kept_sites, strict=True)}
+    for s, target in pairs:  # soles that are being placed will carry, too
+        places[m.site(s).name] = target[:3] if isinstance(target, np.ndarray) else terms.site_xpos[target].copy()
+    supports = {n: np.mean([places[k][:2] for k in kept if k.startswith(f"{n}/")], axis=0) for n in balanced}
 
     nv = m.nv
     lower, upper = _bounds(m, dofs, q0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 from pydantic import Field
@@ -15,6 +15,7 @@ from interplay.script.entries import (
     ControlName,
     Duration,
     Entry,
+    Flag,
     FrameName,
     JointName,
     Many,
@@ -23,6 +24,7 @@ from interplay.script.entries import (
     Onto,
     PhaseName,
     Positive,
+    Seconds,
     SetName,
     SurfaceName,
     Vector,
@@ -206,12 +208,66 @@ class Posture(_Pulled):
     values: dict[str, Number] | Literal["now"] | None = Field(
         None, description="joints that differ from the start [rad, m]; now: as they are"
     )
-    weights: dict[str, Weight] | None = Field(None, description="factors on the weight of single joints")
+    weights: dict[str, Weight] | None = Field(
+        None, description="factors on the weight of joints or parts, such as torso"
+    )
+    seconds: Duration | None = Field(None, description="how long it takes to get there [s]; by default at once")
 
     def make(self, play: Play) -> list[ip.Objective]:
         """Return the objective."""
-        values = present_posture(play.sim, *self.posture) if self.values == "now" else self.values
-        return [ip.Posture(*self.posture, values=values, weights=self.weights, **self.gains())]  # type: ignore[arg-type]
+        now = present_posture(play.sim, *self.posture)
+        values = now if self.values == "now" else self.values
+        goal = ip.Posture(*self.posture, values=values, weights=self.weights, **self.gains())  # type: ignore[arg-type]
+        if self.seconds is None:
+            return [goal]
+        goal.attach(play.sim.scene)
+        end = goal.reference.at(play.sim.time).value
+        way = ip.MinimumJerk([now[joint] for joint in goal.joints], end, play.sim.time, self.seconds)
+        return [ip.Posture(*self.posture, reference=way, weights=self.weights, **self.gains())]
+
+
+class Track(_Weighted):
+    """Follows a clip: joints, hands as the chest sees them, the head over the pelvis; each as far as the rest allows."""
+
+    track: ModelName = Field(description="the character that follows")
+    clip: Annotated[str, Field(min_length=1, max_length=500)] = Field(
+        description="a clip that comes with Interplay, such as wave, or a file (….clip) in this file's folder or below"
+    )
+    actor: str | None = Field(
+        None, description="whom of the clip; by default the only one, or the one of the same name"
+    )
+    joints: Many[str] | None = Field(
+        None,
+        description="joints or parts, such as left_elbow; upper (the default): the upper body; all: all that both have",
+    )
+    begin: Seconds = Field(0.0, description="when the clip begins, after the phase [s]")
+    speed: Positive = Field(1.0, description="how fast it is played; 1 as it is")
+    loop: Flag = Field(False, description="whether it begins again when it has ended")
+    hands: Weight | None = Field(
+        None, description="weight of the hands' poses before the chest; 10 by default, 0: none"
+    )
+    gaze: Weight | None = Field(
+        None, description="weight of the head's orientation over the pelvis; 5 by default, 0: none"
+    )
+    stiffness: Weight | None = Field(None, description="how strongly an error is corrected [1/s²]; 60 by default")
+    weights: dict[str, Weight] | None = Field(
+        None, description="factors on the weight of joints or parts, such as torso"
+    )
+    stiffnesses: dict[str, Weight] | None = Field(None, description="factors on the stiffness of joints or parts")
+
+    def make(self, play: Play) -> list[ip.Objective]:
+        """Return the objectives of joints, hands and head."""
+        played = ip.Playback(
+            play.clip(self.clip),
+            actor=self.actor,
+            begin=play.sim.time + self.begin,
+            speed=self.speed,
+            loop=self.loop,
+        )
+        words: dict[str, Any] = {"upper": "upper", "all": None}
+        joints = words.get(self.joints[0], self.joints) if self.joints else "upper"
+        options = self.gains("hands", "gaze", "stiffness", "weights", "stiffnesses")
+        return ip.track(played, str(self.track), joints=joints, **options)
 
 
 class Momentum(_Weighted):

@@ -154,7 +154,7 @@ class _Timed(_Part):
             "timeout": self.timeout,
             "next": next_phase,
             "interactive": self.interactive,
-            "origin": f"{play.file}:{self.line}",
+            "origin": f"{play.path.name}:{self.line}",
         }
         if self.timeout is not None and (self.seconds or 0.0) > self.timeout:
             raise ip.InputError(
@@ -346,7 +346,7 @@ class Walk(_Part):
             extra=_extra(self.objectives, play),
             **self.given("begin", "finish", "friction"),
         )
-        *phases, last = (replace(phase, origin=f"{play.file}:{self.line}") for phase in walk.phases())
+        *phases, last = (replace(phase, origin=f"{play.path.name}:{self.line}") for phase in walk.phases())
         return [*phases, replace(last, next=next_phase)]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,21 +11,24 @@ import numpy as np
 import interplay as ip
 from interplay.errors import InterplayError, pick
 from interplay.maths.rotations import quaternion_of, turned
+from interplay.motion.clip_file import shipped_clip
 from interplay.script.entries import Place
+from interplay.script.models import inside
 from interplay.script.reader import Problem, ScriptError
 
 
 class Play:
     """One run of a scenario file."""
 
-    def __init__(self, sim: ip.Simulation, file: str, sets: Mapping[str, Sequence[Any]]):
-        """Take the simulation, the file's name and its sets of objectives."""
-        self.sim, self.file, self.sets = sim, file, sets
+    def __init__(self, sim: ip.Simulation, path: Path, sets: Mapping[str, Sequence[Any]]):
+        """Take the simulation, the file and its sets of objectives."""
+        self.sim, self.path, self.sets = sim, path, sets
         self.marks: dict[str, np.ndarray] = {}
         self.walk: ip.Walk | None = None
         """The walk whose objectives are being made."""
         self.stance: ip.Entry | None = None
         """The moment that objectives with ``since`` refer to."""
+        self._clips: dict[str, ip.Clip] = {}
         self._shared: dict[tuple[str, str, float], list[ip.Objective]] = {}
 
     def make(self, entries: Sequence[Any]) -> list[ip.Objective]:
@@ -42,7 +46,7 @@ class Play:
             except InterplayError as error:
                 problems.append(Problem(entry.line, str(error)))
         if problems:
-            raise ScriptError(self.file, problems)
+            raise ScriptError(self.path.name, problems)
         return out
 
     def shared(self, name: str, since: str) -> list[ip.Objective]:
@@ -60,6 +64,13 @@ class Play:
     def control(self, name: str) -> ip.Control:
         """Return a live control."""
         return pick("control", str(name), self.sim.live.controls)
+
+    def clip(self, name: str) -> ip.Clip:
+        """Return a clip: a file ``….clip`` in the folder of the scenario's or below, or one that comes with Interplay."""
+        if name not in self._clips:
+            given = inside(self.path.parent, name) if name.endswith(".clip") else shipped_clip(name)
+            self._clips[name] = ip.Clip.load(given)
+        return self._clips[name]
 
     def joint(self, name: str) -> float:
         """Return the present value of a joint [rad, m]."""

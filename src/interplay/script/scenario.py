@@ -175,7 +175,7 @@ class ScriptScenario(Scenario):
     def start(self, sim: ip.Simulation) -> None:
         """Add contacts, marks, pairs, controls, background and phases, as the file says."""
         file, problems = self.file, _Problems(self.document.name)
-        self.play = play = Play(sim, self.document.name, file.sets)
+        self.play = play = Play(sim, self.path, file.sets)
         for k, contact in enumerate(file.contacts):
             for first, second, options in contact_pairs(contact):
                 with problems.at_line(self.filled.line(("contacts", k))):
