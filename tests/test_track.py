@@ -113,3 +113,23 @@ def test_single_joints_have_their_own_weight_and_stiffness(wave):
 def test_bad_input(wave, playing, arguments, message):
     with pytest.raises(ip.InputError, match=message):
         ip.Track(ip.Playback(wave, **playing), "ann", **arguments)
+
+
+def test_a_boxer_walks():
+    """Arms and head are the clip's, legs those of the walk; nothing is given up."""
+    sim = ip.Simulation(ip.Scene().add(ip.Humanoid(1.7), "ann"))
+    for side in ("left", "right"):
+        sim.contacts.add(f"ann/{side}_sole", ip.GROUND, friction=1.0)
+    sim.objectives += [ip.Posture("ann", weight=0.05), ip.AngularMomentum("ann", weight=0.002)]
+    sim.behaviour = ip.Machine(ip.Walk("walk", "ann", 4, ip.Gait(stride=0.4, arm_swing=0.0)).phases())
+    tracked = ip.track(ip.Clip.load("boxing_guard"), "ann", weights={"torso": 10, "neck": 5, "head": 5})
+    sim.objectives += tracked
+    errors, fallbacks = [], 0
+    while not sim.behaviour.done:
+        fallbacks += sim.step().fallback
+        if sim.time > 1.0:
+            errors.append(np.abs(tracked[0].error(sim.terms, sim.time)))
+    assert fallbacks == 0
+    assert sim.com("ann")[0][0] > 1.2
+    assert np.mean(errors) < np.radians(2.5)
+    assert np.percentile(errors, 95) < np.radians(8.0)

@@ -244,10 +244,10 @@ class Track(_Weighted):
     speed: Positive = Field(1.0, description="how fast it is played; 1 as it is")
     loop: Flag = Field(False, description="whether it begins again when it has ended")
     hands: Weight | None = Field(
-        None, description="weight of the hands' poses before the chest; 10 by default, 0: none"
+        None, description="weight of the hands' poses before the chest; 2 by default, 0: none"
     )
     gaze: Weight | None = Field(
-        None, description="weight of the head's orientation over the pelvis; 5 by default, 0: none"
+        None, description="weight of the head's orientation over the pelvis; 2 by default, 0: none"
     )
     stiffness: Weight | None = Field(None, description="how strongly an error is corrected [1/s²]; 60 by default")
     weights: dict[str, Weight] | None = Field(
