@@ -73,10 +73,17 @@ def test_resume_from_the_command_line(folder):
     assert json.loads((folder / "report.json").read_text())["steps"] == 300
 
 
-def test_list_shows_scenarios_parameters_and_controls():
+def test_list_shows_what_there_is():
     done = interplay("list")
     assert done.returncode == 0
-    for word in ("stand", "box", "door", "knob", "[rad]", "live"):
+    for word in ("stand", "box", "door.yaml", "handle_height", "dodge_left", "wave.yaml"):
+        assert word in done.stdout
+
+
+def test_list_describes_scenarios_with_parameters_and_controls():
+    done = CliRunner().invoke(app, ["list", "door", "stand"])
+    assert done.exit_code == 0
+    for word in ("door", "stand", "knob", "[rad]", "live"):
         assert word in done.stdout
 
 

@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 import plain
 
 
-@pytest.fixture(params=plain.RUNS, ids=lambda r: f"{r[0]}-{round(1000 * r[1])}ms")
+@pytest.fixture(scope="module", params=plain.RUNS, ids=lambda r: f"{r[0]}-{round(1000 * r[1])}ms")
 def run(request, finished):
     return plain.Run(finished(*request.param))
 

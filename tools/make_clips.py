@@ -10,6 +10,8 @@ import tempfile
 from dataclasses import replace
 from pathlib import Path
 
+import yaml
+
 import interplay as ip
 from interplay.motion.clip_file import SHIPPED
 
@@ -27,7 +29,8 @@ def performed(scenario: Path) -> ip.Clip:
         clip = ip.clip_from_recording(recording)
     begin = settling[-1] if settling else 0.0
     clip = clip.cut(begin, clip.time[-1]).resampled(FPS)
-    return replace(clip, title=scenario.stem, source=f"performed by {scenario.name}")
+    happens = yaml.safe_load(scenario.read_text())["title"]
+    return replace(clip, title=scenario.stem, source=f"{happens} (performed by {scenario.name})")
 
 
 def main() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
@@ -16,6 +16,9 @@ from interplay.cli_bar import progress_bar
 from interplay.cli_import import import_files
 from interplay.errors import InputError, InterplayError, settings
 from interplay.qp import solvers
+
+if TYPE_CHECKING:
+    from interplay.scenario import Scenario
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -58,28 +61,45 @@ def _begin(
 
 
 @app.command("list")
-def list_scenarios() -> None:
-    """Show what can be run, with the parameters and live controls of each."""
+def list_scenarios(
+    names: Annotated[
+        list[str] | None, typer.Argument(metavar="[NAME]…", help="Scenarios to describe: parameters and live controls.")
+    ] = None,
+) -> None:
+    """Show what can be run and which clips there are; with names, the parameters and live controls of these scenarios."""
     from interplay.catalogue import FILES, registry, scenario
+    from interplay.motion.clip_file import load_clip, shipped_clips
 
+    if names:
+        for name in names:
+            _describe(name, scenario(name))
+        return
     shipped = {path.name: scenario(path) for path in sorted(FILES.glob("*.yaml"))}
+    table = Table("scenario", "what happens", "parameters", box=None, pad_edge=False)
     for name, found in {**registry(), **shipped}.items():
-        table = Table(
-            title=f"[bold]{name}[/bold]  {found.summary}",
-            title_justify="left",
-            show_edge=False,
-            pad_edge=False,
-            box=None,
-            min_width=60,
-        )
-        for column in ("parameter", "default", "meaning"):
-            table.add_column(column, style="dim" if column == "meaning" else None)
-        for key, field in found.Parameters.model_fields.items():
-            table.add_row(f"  {key}", str(field.default), escape(field.description or ""))
-        for control in found().simulation().live.controls.values():
-            table.add_row(f"  [cyan]{control.name}[/cyan]", "live", f"{control.help} ({control.kind}, {control.unit})")
-        console.print(table)
-        console.print()
+        table.add_row(f"[bold]{name}[/bold]", found.summary, f"[dim]{', '.join(found.Parameters.model_fields)}[/dim]")
+    console.print(table)
+    console.print()
+    table = Table("clip", "seconds", "what happens", box=None, pad_edge=False)
+    for name in shipped_clips():
+        clip = load_clip(name)
+        table.add_row(f"[bold]{name}[/bold]", f"{clip.duration:.1f}", escape(clip.source))
+    console.print(table)
+    console.print("\n[dim]interplay list NAME describes a scenario: its parameters and live controls[/dim]")
+
+
+def _describe(name: str, found: type[Scenario]) -> None:
+    """Print the parameters of a scenario, and what can be moved while it runs."""
+    title = f"[bold]{escape(name)}[/bold]  {escape(found.summary)}"
+    table = Table(title=title, title_justify="left", show_edge=False, pad_edge=False, box=None, min_width=60)
+    for column in ("parameter", "default", "meaning"):
+        table.add_column(column, style="dim" if column == "meaning" else None)
+    for key, field in found.Parameters.model_fields.items():
+        table.add_row(f"  {key}", str(field.default), escape(field.description or ""))
+    for control in found().simulation().live.controls.values():
+        table.add_row(f"  [cyan]{control.name}[/cyan]", "live", f"{control.help} ({control.kind}, {control.unit})")
+    console.print(table)
+    console.print()
 
 
 @app.command()

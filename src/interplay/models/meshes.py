@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Literal
 
 import numpy as np
-import trimesh
 
 from interplay.errors import InputError, unknown_name
 from interplay.models.remedies import NeedsRemedy
@@ -109,6 +108,8 @@ def _ascii_stl(content: bytes) -> np.ndarray:
 
 def _thickened(content: bytes, kind: str) -> np.ndarray:
     """Return the convex hull of a mesh, moved apart along its thinnest direction where it is thinner than 2 mm."""
+    import trimesh  # takes long to load, and few need it
+
     mesh = trimesh.load(io.BytesIO(content), file_type=kind[1:], force="mesh", process=False)
     points = np.asarray(mesh.vertices, float)  # type: ignore[attr-defined]
     axes = np.linalg.svd(points - points.mean(0), full_matrices=False)[2]
@@ -116,6 +117,8 @@ def _thickened(content: bytes, kind: str) -> np.ndarray:
         missing = _THICKNESS - np.ptp(points @ axis)
         if missing > 0:
             points = np.vstack([points - 0.5 * missing * axis, points + 0.5 * missing * axis])
+    import trimesh  # takes long to load, and few need it
+
     return np.asarray(trimesh.convex.convex_hull(points).triangles)
 
 
@@ -182,6 +185,8 @@ def _translation(v: np.ndarray) -> np.ndarray:
 
 
 def _rotation(v: np.ndarray) -> np.ndarray:
+    import trimesh  # takes long to load, and few need it
+
     return trimesh.transformations.rotation_matrix(np.radians(v[3]), v[:3])
 
 
