@@ -76,7 +76,7 @@ def test_resume_from_the_command_line(folder):
 def test_list_shows_what_there_is():
     done = interplay("list")
     assert done.returncode == 0
-    for word in ("stand", "box", "door.yaml", "handle_height", "dodge_left", "wave.yaml"):
+    for word in ("stand", "box", "door.yaml", "delay", "dodge_left", "wave.yaml"):
         assert word in done.stdout
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import interplay.scenarios as built_ins
 from interplay.errors import pick
+from interplay.motion.clip_file import SHIPPED
 from interplay.scenario import Scenario
 from interplay.script import check as checks
 from interplay.script.reader import Problem
@@ -43,7 +44,9 @@ def scenario(name: str | Path) -> type[Scenario]:
 def script_path(name: str | Path) -> Path:
     """Return the path of a scenario file; one that is not there by its plain name may be among those of Interplay."""
     path = Path(name)
-    return FILES / path if path.name == str(path) and not path.exists() else path
+    if path.name != str(path) or path.exists():
+        return path
+    return next((folder / path for folder in (FILES, SHIPPED) if (folder / path).exists()), FILES / path)
 
 
 def built_in(name: str) -> type[Scenario]:
