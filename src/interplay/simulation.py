@@ -32,18 +32,16 @@ from interplay.scene.kinematics import Kinematics
 from interplay.scene.scene import Scene
 from interplay.worlds.direct import DirectWorld
 from interplay.worlds.rigid import RigidWorld
+from interplay.worlds.simulated import SimulatedWorld
 from interplay.worlds.world import Outcome, World
 
 if TYPE_CHECKING:
     from interplay.motion.machine import Entry
 
-WORLDS: dict[str, Callable[[Scene, float], World]] = {"direct": DirectWorld, "rigid": RigidWorld}
-"""The plan is what happens, or what its torques lead to under exact contact."""
+WORLDS = {"direct": DirectWorld, "rigid": RigidWorld, "simulated": SimulatedWorld}
+"""The plan is what happens; or what its torques lead to, under exact contact or in MuJoCo's own."""
 
-CONTROLLERS: dict[str, Callable[[Scene, float, str], Controller]] = {
-    "integrated": IntegratedController,
-    "independent": IndependentController,
-}
+CONTROLLERS = {"integrated": IntegratedController, "independent": IndependentController}
 """One program over all, or one program per character, in sequence."""
 
 ON_FALL = {"stop": "stop", "continue": "continue"}
@@ -76,12 +74,14 @@ class Simulation:
         if not isinstance(scene, Scene):
             raise InputError(f"Simulation: expected a scene, got {scene!r}")
         rehearse()
-        self.scene = scene = scene.snapshot()
-        self.controller = pick("controller", controller, CONTROLLERS)(scene, dt, solver)
+        chosen = pick("controller", controller, CONTROLLERS)
+        world = chosen.natural_world if world is None else world
+        kind = pick("world", world, WORLDS)
+        self.scene = scene = kind.prepared(scene, number("dt", dt, 1e-5, 0.2, "s"))
+        self.controller: Controller = chosen(scene, dt, solver, kind.manner)
         self.dt = self.controller.dt
-        world = self.controller.natural_world if world is None else world
-        self.world = pick("world", world, WORLDS)(scene, self.dt)
-        if world == "direct" and self.controller.natural_world != "direct":
+        self.world: World = kind(scene, self.dt)
+        if world == "direct" and chosen.natural_world != "direct":
             raise InputError(
                 f"world: the plans of the {controller} controller are no motion: expected 'rigid', got 'direct'"
             )

@@ -16,6 +16,7 @@ import numba
 import numpy as np
 
 from interplay.constraints.base import GivesWay, RowBlock
+from interplay.constraints.manner import EXACT, Manner
 from interplay.constraints.opening import openings
 from interplay.maths.rotations import rotation_log
 from interplay.maths.steps import smooth_step
@@ -117,14 +118,14 @@ _NUMBERS = (
 
 
 @numba.njit(cache=True)
-def _load(time, made_at, fade_in, release_at, fade_out):
+def load(time, made_at, fade_in, release_at, fade_out):
     """Return how far a contact may carry: 1 fully, 0 not at all; it fades in after making and out before release."""
-    load = 1.0
+    share = 1.0
     if fade_in > 0.0:
-        load = min(load, smooth_step((time - made_at) / fade_in))
+        share = min(share, smooth_step((time - made_at) / fade_in))
     if time > release_at:
-        load = min(load, 1.0 - smooth_step((time - release_at) / fade_out) if fade_out > 0.0 else 0.0)
-    return load
+        share = min(share, 1.0 - smooth_step((time - release_at) / fade_out) if fade_out > 0.0 else 0.0)
+    return share
 
 
 def make_contact(terms: Kinematics, first: Surface, second: Surface, frame: ContactFrame, **options: float) -> Contact:
@@ -214,7 +215,7 @@ class ContactRows:
             RowBlock("A", slip + np.flatnonzero(~linear), TURN, lambda row: name(row - slip)),
         ]
 
-    def update(self, terms: Kinematics, time: float, dt: float, jacobian: np.ndarray) -> None:
+    def update(self, terms: Kinematics, time: float, dt: float, jacobian: np.ndarray, manner: Manner = EXACT) -> None:
         """Fill ``jacobian`` (n, 6, width), right-hand sides and costs for the present state."""
         if self.contacts:
             _contact_rows(
@@ -235,6 +236,8 @@ class ContactRows:
                 self._timing,
                 time,
                 dt,
+                manner.pull,
+                min(manner.stop * dt, 1.0),
                 jacobian,
                 self.rhs,
                 self.cost,
@@ -357,6 +360,8 @@ def _contact_rows(
     timing,
     time,
     dt,
+    hold,
+    stop,
     J,
     rhs,
     cost,
@@ -371,9 +376,9 @@ def _contact_rows(
     for k in range(bodies.shape[0]):
         b1, b2, at = bodies[k, 0], bodies[k, 1], start[k]
         made_at, fade_in = timing[k, 0], timing[k, 1]
-        load = _load(time, made_at, fade_in, timing[k, 2], timing[k, 3])
-        least[k] = timing[k, 5] * load
-        force_cost = timing[k, 4] ** load * _FADED_COST ** (1.0 - load)
+        share = load(time, made_at, fade_in, timing[k, 2], timing[k, 3])
+        least[k] = timing[k, 5] * share
+        force_cost = timing[k, 4] ** share * _FADED_COST ** (1.0 - share)
         for r in range(dim[k]):
             cost[at + r] = force_cost if r < 3 else force_cost / TORQUE_ARM**2
         X1, X2, pl, ql, c1, c2 = xmat[b1], xmat[b2], p_local[k, 0], p_local[k, 1], com[root[b1]], com[root[b2]]
@@ -398,15 +403,15 @@ def _contact_rows(
         # (20): (J1 − J2) q̈ = (e/Δt − (v1 − v2))/Δt − (J̇1 − J̇2) q̇, world axes at p_C1; then turned into C axes.
         # A contact that stopped its bodies within one step would make the torques jump: while it fades in it is critically
         # damped instead, v⁺ = ρ v + (1 − √ρ)² e/Δt, where ρ is how much of the relative velocity a step may leave.
-        rho = (1.0 - load) * np.exp(-2.0 * dt / _SETTLING) if time < made_at + fade_in else 0.0
-        pull = (1.0 - np.sqrt(rho)) ** 2
+        rho = (1.0 - share) * np.exp(-2.0 * dt / _SETTLING) if time < made_at + fade_in else 0.0
+        pull = hold * (1.0 - np.sqrt(rho)) ** 2
         for half in range(2):  # linear, angular: a contact that has slipped is brought back at a bounded pace
             for i in range(3):
                 way[i] = pull * e[3 * half + i] / dt
             _bounded(way, RETURN_SPEED)
             for i in range(3):
                 r = 3 * half + i
-                way[i] = (way[i] - (1.0 - rho) * (motion1[0, r] - motion2[0, r])) / dt
+                way[i] = (way[i] - stop * (1.0 - rho) * (motion1[0, r] - motion2[0, r])) / dt
             _bounded(way, STOPPING)
             for i in range(3):
                 r = 3 * half + i

@@ -59,10 +59,34 @@ class JointLimits(NamedTuple):
         )
 
     def bounds(
-        self, qpos: np.ndarray, qvel: np.ndarray, dt: float, xi: np.ndarray, lower: np.ndarray, upper: np.ndarray
+        self,
+        qpos: np.ndarray,
+        qvel: np.ndarray,
+        dt: float,
+        xi: np.ndarray,
+        lower: np.ndarray,
+        upper: np.ndarray,
+        braking: float = np.inf,
     ) -> None:
-        """Fill bounds on q̈ (nv,); ``xi`` (2, joints) keeps the damping of active joints, 0 where inactive, and is updated."""
-        _bounds(self.dof, self.adr, self.low, self.high, self.influence, self.speed, qpos, qvel, dt, xi, lower, upper)
+        """Fill bounds on q̈ (nv,); ``xi`` (2, joints) keeps the damping of active joints, 0 where inactive, and is updated.
+
+        No bound asks for more than ``braking`` [rad/s², m/s²].
+        """
+        _bounds(
+            self.dof,
+            self.adr,
+            self.low,
+            self.high,
+            self.influence,
+            self.speed,
+            qpos,
+            qvel,
+            dt,
+            braking,
+            xi,
+            lower,
+            upper,
+        )
 
 
 def joint_rows(m: mujoco.MjModel, lower: np.ndarray, upper: np.ndarray, driven: np.ndarray) -> list[RowBlock]:
@@ -79,7 +103,7 @@ def joint_rows(m: mujoco.MjModel, lower: np.ndarray, upper: np.ndarray, driven: 
 
 
 @numba.njit(cache=True)
-def _bounds(dof, adr, low, high, influence, speed, qpos, qvel, dt, xi, lower, upper):
+def _bounds(dof, adr, low, high, influence, speed, qpos, qvel, dt, braking, xi, lower, upper):
     for i in range(qvel.shape[0]):
         lower[i] = (-speed[i] - qvel[i]) / dt
         upper[i] = (speed[i] - qvel[i]) / dt
@@ -95,3 +119,5 @@ def _bounds(dof, adr, low, high, influence, speed, qpos, qvel, dt, xi, lower, up
         bound = (approach_limit(above, xi[1, k], influence[k], SECURITY, BRAKING, dt) - v) / dt
         upper[i] = min(upper[i], bound)
         lower[i] = min(lower[i], bound)
+    for i in range(qvel.shape[0]):
+        lower[i], upper[i] = min(lower[i], braking), max(upper[i], -braking)

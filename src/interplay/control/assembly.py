@@ -15,6 +15,7 @@ from interplay.constraints.base import Limit, RowBlock
 from interplay.constraints.collision import COLLISION, Avoidance, PairRows
 from interplay.constraints.contact import Contact, ContactRows
 from interplay.constraints.limits import JointLimits, joint_rows
+from interplay.constraints.manner import Manner
 from interplay.control.cost import Cost
 from interplay.control.plan import Conflict
 from interplay.control.structure import Structure, structure_key
@@ -148,11 +149,12 @@ class Assembly:
         applied: np.ndarray,
         q_bounds: tuple[np.ndarray, np.ndarray],
         pairs: PairRows,
+        manner: Manner,
     ) -> QP:
         """Fill the program for the present state."""
         cost, rows, s = self.cost, self.rows, self.structure
         self._mass[:] = terms.M
-        rows.update(terms, time, dt, self.jacobian)
+        rows.update(terms, time, dt, self.jacobian, manner)
         cost.clear()
         for objective in self.objectives:
             objective.add_to(terms, time, cost)

@@ -23,6 +23,7 @@ from scipy import sparse
 
 from interplay.constraints.collision import ActivePairs
 from interplay.constraints.contact import TORQUE_ARM
+from interplay.constraints.manner import EXACT, Manner
 from interplay.control.assembly import Assembly
 from interplay.control.controller import Demands
 from interplay.control.integrated import solve_or_relax
@@ -71,9 +72,9 @@ class IndependentController:
 
     natural_world = "rigid"
 
-    def __init__(self, scene: Scene, dt: float, solver: str = solvers.DEFAULT):
-        """Take the scene, the control step [s] and the name of the QP solver (of the very first guess alone)."""
-        self.programs = Programs(scene, dt)
+    def __init__(self, scene: Scene, dt: float, solver: str = solvers.DEFAULT, manner: Manner = EXACT):
+        """Take scene, control step [s], name of the QP solver (of the very first guess alone), and how firmly the world may be asked."""
+        self.programs = Programs(scene, dt, manner)
         self.scene, self.dt = scene, self.programs.dt
         self._terms, self._limits = self.programs.terms, self.programs.limits
         self._solver = solvers.make_solver(solver)

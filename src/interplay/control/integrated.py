@@ -7,6 +7,7 @@ import time as clock
 import numpy as np
 
 from interplay.constraints.collision import ActivePairs
+from interplay.constraints.manner import EXACT, Manner
 from interplay.control.controller import Demands
 from interplay.control.plan import Conflict, Plan
 from interplay.control.program import Program, Programs
@@ -24,9 +25,9 @@ class IntegratedController:
 
     natural_world = "direct"
 
-    def __init__(self, scene: Scene, dt: float, solver: str = solvers.DEFAULT):
-        """Take the scene, the control step [s] and the name of the QP solver."""
-        self.programs = Programs(scene, dt)
+    def __init__(self, scene: Scene, dt: float, solver: str = solvers.DEFAULT, manner: Manner = EXACT):
+        """Take the scene, the control step [s], the name of the QP solver, and how firmly its world may be asked."""
+        self.programs = Programs(scene, dt, manner)
         self.scene, self.dt = scene, self.programs.dt
         self.solver = solvers.make_solver(solver)
         self._ahead: QP | None = None

@@ -11,6 +11,7 @@ import numpy as np
 
 from interplay.constraints.collision import ActivePairs, Avoidance, PairRows
 from interplay.constraints.limits import JointLimits
+from interplay.constraints.manner import EXACT, Manner
 from interplay.control.assembly import Assembly, Structures
 from interplay.control.controller import Demands
 from interplay.control.cost import Cost
@@ -40,9 +41,9 @@ class Program(NamedTuple):
 class Programs:
     """Lays out the programs of one scene; what it remembers (patterns, terms of the last state) only saves time."""
 
-    def __init__(self, scene: Scene, dt: float):
-        """Take the scene and the control step [s]."""
-        self.scene = scene
+    def __init__(self, scene: Scene, dt: float, manner: Manner = EXACT):
+        """Take the scene, the control step [s] and how firmly its world may be asked."""
+        self.scene, self._manner = scene, manner
         self.dt = number("dt", dt, 1e-5, 0.2, "s")
         _refuse_stiff(scene.model, self.dt)
         self.terms = Kinematics(scene.model)
@@ -82,12 +83,12 @@ class Programs:
         terms, begin = self.at(state), clock.perf_counter()
         rows, active = self.near(state, demands)
         limits = state.memory.limits.copy()
-        self.limits.bounds(state.qpos, state.qvel, self.dt, limits, self._lower, self._upper)
+        self.limits.bounds(state.qpos, state.qvel, self.dt, limits, self._lower, self._upper, self._manner.braking)
         assembly = self._assembly_for(demands, rows)
         assembly.cost.ceded_acceleration = demands.ceded_acceleration
         if demands.limp is not None:
             self._lower[demands.limp], self._upper[demands.limp] = -np.inf, np.inf
-        qp = assembly.fill(terms, state.time, self.dt, state.applied, (self._lower, self._upper), rows)
+        qp = assembly.fill(terms, state.time, self.dt, state.applied, (self._lower, self._upper), rows, self._manner)
         if demands.limp is not None:
             unasked = np.flatnonzero(np.isin(assembly.structure.torque_dofs, demands.limp))
             qp.h_l[unasked], qp.h_u[unasked] = -_UNLIMITED, _UNLIMITED

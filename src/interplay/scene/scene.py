@@ -17,6 +17,7 @@ from interplay.maths.rotations import about_z
 from interplay.models.base import Model, patch
 from interplay.scene.kinematics import Kinematics
 from interplay.scene.posing import solve_reach
+from interplay.scene.simulator import furnish
 
 GROUND = "ground"
 """The contact surface of the ground."""
@@ -281,6 +282,16 @@ class Scene:
         model, qpos = copy.copy(self.model), self.qpos
         twin = copy.copy(self)
         twin._model, twin._qpos = model, qpos
+        return twin
+
+    def simulated(self, timestep: float) -> Scene:
+        """Return a copy for MuJoCo's own contact physics, with its settings, at steps of so many seconds: same bodies, same states."""
+        spec = mujoco.MjSpec.from_string(self.xml, assets=self.assets)
+        furnish(spec, self.model, self.kind, timestep)
+        twin = copy.copy(self)
+        spec.compile()
+        twin._xml = spec.to_xml()
+        twin._model, twin._qpos = mujoco.MjModel.from_xml_string(twin._xml, self.assets), self.qpos
         return twin
 
     def pose(self, name: str, joints: Mapping[str, float]) -> Scene:

@@ -10,6 +10,7 @@ import functools
 
 import numpy as np
 
+from interplay.constraints.manner import EXACT
 from interplay.control.plan import Plan
 from interplay.control.state import State, Touching
 from interplay.scene.scene import Scene
@@ -21,6 +22,12 @@ class DirectWorld:
     """The program itself is the physics (vaillant2017): the plan is what happens."""
 
     name = "direct"
+    manner = EXACT
+
+    @staticmethod
+    def prepared(scene: Scene, dt: float) -> Scene:
+        """Return a scene of its own."""
+        return scene.snapshot()
 
     def __init__(self, scene: Scene, dt: float):
         """Take the scene and the step [s]."""

@@ -6,6 +6,7 @@ accelerations and all wrenches follow from the coupled equation of motion (12) a
 
 from __future__ import annotations
 
+from interplay.constraints.manner import EXACT
 from interplay.control.plan import Plan
 from interplay.control.state import State
 from interplay.scene.scene import Scene
@@ -17,6 +18,12 @@ class RigidWorld:
     """Exact contact of rigid bodies under given torques."""
 
     name = "rigid"
+    manner = EXACT
+
+    @staticmethod
+    def prepared(scene: Scene, dt: float) -> Scene:
+        """Return a scene of its own."""
+        return scene.snapshot()
 
     def __init__(self, scene: Scene, dt: float):
         """Take the scene and the step [s]."""

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, Protocol
 import mujoco
 import numpy as np
 
+from interplay.constraints.manner import Manner
 from interplay.control.plan import Conflict, Plan
 from interplay.control.state import State, Touching
 
@@ -42,6 +43,8 @@ class World(Protocol):
     """Turns a state and a plan into the next state. Where it remembers anything, that is in its checkpoint."""
 
     name: str
+    manner: Manner
+    """How firmly plans may ask of it."""
 
     def advance(self, state: State, plan: Plan, time: float) -> Outcome:
         """Return what becomes of a plan until ``time`` [s], when the next one is made."""

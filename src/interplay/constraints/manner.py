@@ -1,0 +1,22 @@
+"""How firmly plans may ask of contacts and limits: a world says what it can bear."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+
+class Manner(NamedTuple):
+    """In an exact world, contacts are held and speeds stopped within a step; a simulated one would answer with a jolt."""
+
+    pull: float = 1.0
+    """Part of a contact's drift that a step takes back."""
+    stop: float = np.inf
+    """How quickly slipping is stopped [1/s]; infinite: within a step."""
+    braking: float = np.inf
+    """Largest acceleration [rad/s², m/s²] that limits of joints ask for."""
+
+
+EXACT = Manner()
+"""What a plan asks, happens."""

@@ -1,0 +1,81 @@
+"""A scene for MuJoCo's own contact physics: one set of settings for all that is simulated, part of the saved ``scene.xml``.
+
+- Steps are implicit (``implicitfast``); contacts are elliptic cones, firm against slipping (``impratio`` 10: a pyramid slips a fifth
+  too early), with a time constant of 5 ms.
+- Patches of characters (soles, palms) get **pads**: flat boxes just under them. Meshes meet the ground in one spot of their vertices,
+  pads with four corners, which is what a program counts on.
+- Parts of one mechanism, and hands and what has grips for them, do not collide: grips hold by springs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import mujoco
+import numpy as np
+
+from interplay.models.base import COLLISION_GROUP
+
+LONGEST = 0.002
+"""Longest step of the simulator [s]."""
+FIRMNESS, FRICTION = (0.005, 1.0), 0.8
+"""Time constant [s] and damping ratio of contacts; Coulomb's coefficient of everything, unless a scene says otherwise."""
+SOLID, PAD = 1, 2
+"""Bits of what collides: solid shapes with each other and with pads, pads with pads."""
+_THICK, _PROUD = 0.008, 0.0005
+"""Half thickness of a pad, and how far it stands out of its patch [m]."""
+
+
+def steps_within(dt: float) -> int:
+    """Return how many steps of the simulator make a control step."""
+    return max(1, int(np.ceil(dt / LONGEST - 1e-9)))
+
+
+def furnish(spec: mujoco.MjSpec, m: mujoco.MjModel, kind: Callable[[str], str], timestep: float) -> None:
+    """Give a scene's specification, compiled as ``m``, what the simulator needs; ``kind`` is that of a placed model."""
+    spec.option.timestep = timestep
+    spec.option.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
+    spec.option.cone = mujoco.mjtCone.mjCONE_ELLIPTIC
+    spec.option.impratio = 10.0
+    for geom in spec.geoms:
+        if geom.contype or geom.conaffinity:
+            geom.contype, geom.conaffinity = SOLID, SOLID | PAD
+            geom.solref, geom.friction[0], geom.condim = FIRMNESS, FRICTION, 4
+    owner = [m.body(b).name.split("/")[0] for b in range(m.nbody)]
+    for site in range(m.nsite):
+        body = int(m.site_bodyid[site])
+        if m.site_type[site] == mujoco.mjtGeom.mjGEOM_BOX and body and kind(owner[body]) == "character":
+            _pad(spec, m, site)
+    for first, second in _together(m, owner, kind):
+        spec.add_exclude(bodyname1=m.body(first).name, bodyname2=m.body(second).name)
+
+
+def _pad(spec: mujoco.MjSpec, m: mujoco.MjModel, site: int) -> None:
+    turn = np.zeros(9)
+    mujoco.mju_quat2Mat(turn, m.site_quat[site])
+    out = turn.reshape(3, 3)[:, 2]
+    spec.body(m.body(int(m.site_bodyid[site])).name).add_geom(
+        name=f"{m.site(site).name}_pad",
+        type=mujoco.mjtGeom.mjGEOM_BOX,
+        size=[*m.site_size[site, :2], _THICK],
+        pos=(m.site_pos[site] - (_THICK - _PROUD) * out).tolist(),
+        quat=m.site_quat[site].tolist(),
+        group=COLLISION_GROUP,
+        contype=PAD,
+        conaffinity=PAD,
+        solref=FIRMNESS,
+        friction=[FRICTION, 0.005, 0.0001],
+        mass=0.0,
+    )
+
+
+def _together(m: mujoco.MjModel, owner: list[str], kind: Callable[[str], str]) -> set[tuple[int, int]]:
+    """Return pairs of bodies that never collide: parts of a mechanism; hands, and what has grips."""
+    grips = [s for s in range(m.nsite) if m.site_type[s] == mujoco.mjtGeom.mjGEOM_CYLINDER]
+    hands = {int(m.site_bodyid[s]) for s in grips if kind(owner[m.site_bodyid[s]]) == "character"}
+    held = {int(m.site_bodyid[s]) for s in grips} - hands
+    out = {(min(a, b), max(a, b)) for a in hands for b in held}
+    for name in {o for o in owner[1:] if kind(o) == "mechanism"}:
+        parts = [b for b in range(1, m.nbody) if owner[b] == name]
+        out |= {(a, b) for a in parts for b in parts if a < b}
+    return out

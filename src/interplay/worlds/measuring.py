@@ -1,0 +1,94 @@
+"""What the simulator's contacts did within a control step, told in the terms of the contacts that a plan counts on."""
+
+from __future__ import annotations
+
+import mujoco
+import numba
+import numpy as np
+
+from interplay.constraints.contact import Contact, ContactRows
+from interplay.scene.kinematics import Kinematics
+
+CARRIES = 1.0
+"""A force [N] from which a body counts as carried."""
+
+
+class Meter:
+    """Adds up the forces between bodies over the simulator's steps."""
+
+    def __init__(self, m: mujoco.MjModel, terms: Kinematics, dt: float):
+        """Take the model, terms that are at the state in which a step begins, and the control step [s]."""
+        self._terms, self._dt = terms, dt
+        self._geom_body = m.geom_bodyid.astype(np.int64)
+        self._fixed = m.body_treeid < 0
+        self._rows = ContactRows(terms, ())
+        self._jacobian = np.zeros((0, 6, 0))
+        self._bodies = np.zeros((0, 2), np.int64)
+        self._wrench, self._carried, self._steps = np.zeros((0, 6)), np.zeros(m.nbody), 0
+
+    def begin(self, contacts: tuple[Contact, ...], time: float) -> None:
+        """Start anew with the contacts of a plan, at the state that the terms are at."""
+        if self._rows.contacts is not contacts:
+            self._rows = ContactRows(self._terms, contacts)
+            self._jacobian = np.zeros((len(contacts), 6, self._rows.width))
+            self._bodies = np.array([(c.first.body, c.second.body) for c in contacts], np.int64).reshape(-1, 2)
+        self._rows.update(self._terms, time, self._dt, self._jacobian)
+        self._wrench, self._steps = np.zeros((len(contacts), 6)), 0
+        self._carried[:] = 0.0
+
+    def take(self, d: mujoco.MjData, springs: np.ndarray) -> None:
+        """Add what acted in a step of the simulator; ``springs`` (n, 6) is what grips gave, world axes at their frames."""
+        self._steps += 1
+        self._wrench += springs
+        found = d.contact
+        if d.ncon:
+            _add_up(
+                found.geom, found.pos, found.frame, found.dim, found.efc_address, d.efc_force, self._geom_body, self._fixed,
+                self._bodies, self._rows.position, self._wrench, self._carried,
+            )  # fmt: skip
+
+    def end(self) -> tuple[np.ndarray, np.ndarray, tuple[int, ...]]:
+        """Return mean wrenches (n, 6) in contact axes, their generalized force (nv,), and who is carried without being meant to."""
+        rows, mean = self._rows, self._wrench / max(self._steps, 1)
+        unknowns = np.zeros(rows.size)
+        for k, w in enumerate(mean):
+            R, at = rows.rotation[k], rows.start[k]
+            both = np.concatenate([R.T @ w[:3], R.T @ w[3:]])
+            unknowns[at : at + rows.dim[k]] = both[: rows.dim[k]]
+        wrenches, _, total = rows.forces(self._terms, unknowns, self._jacobian)
+        meant = set(self._bodies.ravel().tolist())
+        carried = np.flatnonzero(self._carried / max(self._steps, 1) > CARRIES)
+        return wrenches, total, tuple(int(b) for b in carried if int(b) not in meant)
+
+
+@numba.njit(cache=True)
+def _add_up(geoms, pos, frame, dim, address, force, geom_body, fixed, bodies, position, wrench, carried):
+    f = np.empty(3)
+    for c in range(pos.shape[0]):
+        at = address[c]
+        if at < 0:
+            continue
+        b1, b2 = geom_body[geoms[c, 0]], geom_body[geoms[c, 1]]
+        # In the axes of an elliptic contact: normal, tangents (and torsion); ON the second body BY the first.
+        for i in range(3):
+            f[i] = frame[c, i] * force[at]
+            if dim[c] > 1:
+                f[i] += frame[c, 3 + i] * force[at + 1] + frame[c, 6 + i] * force[at + 2]
+        twist = force[at + 3] if dim[c] > 3 else 0.0
+        if fixed[b1] and not fixed[b2]:
+            carried[b2] += force[at]
+        elif fixed[b2] and not fixed[b1]:
+            carried[b1] += force[at]
+        for k in range(bodies.shape[0]):
+            if bodies[k, 0] == b2 and bodies[k, 1] == b1:
+                sign = 1.0
+            elif bodies[k, 0] == b1 and bodies[k, 1] == b2:
+                sign = -1.0
+            else:
+                continue
+            for i in range(3):
+                j, l = (i + 1) % 3, (i + 2) % 3
+                wrench[k, i] += sign * f[i]
+                arm_j, arm_l = pos[c, j] - position[k, j], pos[c, l] - position[k, l]
+                wrench[k, 3 + i] += sign * (arm_j * f[l] - arm_l * f[j] + frame[c, i] * twist)
+            break

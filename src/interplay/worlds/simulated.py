@@ -1,0 +1,100 @@
+"""The simulated world: the plan's torques in MuJoCo's own contact physics, where nothing of a plan is guaranteed (abe2007).
+
+Torques are held between plans, within their motors' limits. Contacts are the simulator's: what a plan counts on and what carries
+are two things, and the measured one is told (:mod:`.measuring`). Grasps are springs of bounded strength (:mod:`.springs`).
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import mujoco
+import numpy as np
+
+from interplay.constraints.limits import JointLimits
+from interplay.constraints.manner import Manner
+from interplay.control.plan import Conflict, Plan
+from interplay.control.state import State, Touching
+from interplay.errors import StateError
+from interplay.scene.kinematics import Kinematics
+from interplay.scene.scene import Scene
+from interplay.scene.simulator import steps_within
+from interplay.worlds.measuring import Meter
+from interplay.worlds.springs import OFF, Springs
+from interplay.worlds.world import Outcome
+
+
+class SimulatedWorld:
+    """MuJoCo decides."""
+
+    name = "simulated"
+    manner: ClassVar[Manner] = Manner(pull=0.0, stop=30.0, braking=50.0)
+    """No-slip without a position term, k_d 30/s; braking capped: firmer demands than the simulator's contacts answer with jolts."""
+
+    @staticmethod
+    def prepared(scene: Scene, dt: float) -> Scene:
+        """Return a scene with the simulator's settings."""
+        return scene.simulated(dt / steps_within(dt))
+
+    def __init__(self, scene: Scene, dt: float):
+        """Take a prepared scene and the control step [s]."""
+        self._model, self._dt, self._steps = scene.model, dt, steps_within(dt)
+        self._data = mujoco.MjData(scene.model)
+        self._terms, self._limits = Kinematics(scene.model), JointLimits.of(scene.model)
+        m = scene.model
+        self._motors = m.jnt_dofadr[m.actuator_trnid[:, 0]].astype(np.int64)
+        self._gear = m.actuator_gear[:, 0].copy()
+        self._springs, self._meter = Springs(m), Meter(m, self._terms, dt)
+        self._at: tuple[np.ndarray, np.ndarray] | None = None
+        """The configuration and velocity that the simulator is in."""
+        self._warm = np.zeros(m.nv)
+        """First guess of the simulator's solver where it starts anew."""
+
+    def advance(self, state: State, plan: Plan, time: float) -> Outcome:
+        """Return what the plan's torques lead to."""
+        m, d = self._model, self._data
+        self._take_up(state)
+        limit = self._limits.torque
+        tau = np.where(np.isnan(limit), 0.0, np.clip(plan.tau, -limit, limit))
+        d.ctrl[:] = tau[self._motors] / self._gear
+        self._terms.update(state.qpos, state.qvel)
+        self._meter.begin(plan.contacts, state.time)
+        self._springs.begin(plan.contacts)
+        for _ in range(self._steps):
+            mujoco.mj_step1(m, d)
+            d.qfrc_applied[:] = state.applied
+            self._springs.pull(m, d, state.time)
+            mujoco.mj_step2(m, d)
+            self._meter.take(d, self._springs.wrenches)
+        if d.warning[mujoco.mjtWarning.mjWARN_BADQACC].number or not np.isfinite(d.qpos).all():
+            raise StateError(f"at t = {state.time:.4f} s, the simulator's accelerations are not finite")
+        qpos, qvel = d.qpos.copy(), d.qvel.copy()
+        self._at = qpos, qvel
+        qacc = (qvel - state.qvel) / self._dt
+        wrenches, contact, resting = self._meter.end()
+        touching = Touching(plan.contacts, wrenches)
+        terms = self._terms
+        known = tau + terms.qfrc_passive + state.applied + contact - terms.qfrc_bias
+        after = State(time, qpos, qvel, np.zeros_like(qvel), plan.memory._replace(felt=touching))
+        conflicts = (*plan.conflicts, *(_off(plan, k) for k in self._springs.lost()))
+        return Outcome(after, qacc, tau, touching, contact, terms.mass_times(qacc) - known, resting, conflicts, plan)
+
+    def _take_up(self, state: State) -> None:
+        """Put the simulator where the state is, unless it is there already: its warm start is a part of it."""
+        d = self._data
+        if self._at is None or self._at[0] is not state.qpos or self._at[1] is not state.qvel:
+            d.qpos[:], d.qvel[:], d.qacc_warmstart[:] = state.qpos, state.qvel, self._warm
+            self._warm = np.zeros_like(state.qvel)
+
+    def checkpoint(self) -> Any:
+        """Return the simulator's first guess, and which grips have slipped off."""
+        return {"warm": self._data.qacc_warmstart.tolist(), "off": sorted(map(list, self._springs.off))}
+
+    def restore(self, data: Any) -> None:
+        """Continue."""
+        self._at, self._warm = None, np.array(data["warm"], float)
+        self._springs.off = {(str(a), str(b), float(t)) for a, b, t in data["off"]}
+
+
+def _off(plan: Plan, k: int) -> Conflict:
+    return Conflict("slip", " – ".join(plan.contacts[k].label), OFF, "m")
