@@ -4,7 +4,7 @@
   too early), with a time constant of 5 ms.
 - Patches of characters (soles, palms) get **pads**: flat boxes just under them. Meshes meet the ground in one spot of their vertices,
   pads with four corners, which is what a program counts on.
-- Parts of one mechanism, and hands and what has grips for them, do not collide: grips hold by springs.
+- Parts of one mechanism do not collide, nor do hands with hands and with what has grips for them: grips hold by springs.
 """
 
 from __future__ import annotations
@@ -70,11 +70,11 @@ def _pad(spec: mujoco.MjSpec, m: mujoco.MjModel, site: int) -> None:
 
 
 def _together(m: mujoco.MjModel, owner: list[str], kind: Callable[[str], str]) -> set[tuple[int, int]]:
-    """Return pairs of bodies that never collide: parts of a mechanism; hands, and what has grips."""
+    """Return pairs of bodies that never collide: parts of a mechanism; hands with hands, and with what has grips."""
     grips = [s for s in range(m.nsite) if m.site_type[s] == mujoco.mjtGeom.mjGEOM_CYLINDER]
     hands = {int(m.site_bodyid[s]) for s in grips if kind(owner[m.site_bodyid[s]]) == "character"}
     held = {int(m.site_bodyid[s]) for s in grips} - hands
-    out = {(min(a, b), max(a, b)) for a in hands for b in held}
+    out = {(min(a, b), max(a, b)) for a in hands for b in hands | held if a != b}
     for name in {o for o in owner[1:] if kind(o) == "mechanism"}:
         parts = [b for b in range(1, m.nbody) if owner[b] == name]
         out |= {(a, b) for a in parts for b in parts if a < b}

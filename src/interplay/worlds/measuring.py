@@ -21,18 +21,18 @@ class Meter:
         self._terms, self._dt = terms, dt
         self._geom_body = m.geom_bodyid.astype(np.int64)
         self._fixed = m.body_treeid < 0
-        self._rows = ContactRows(terms, ())
-        self._jacobian = np.zeros((0, 6, 0))
+        self.rows = ContactRows(terms, ())
+        self.jacobian = np.zeros((0, 6, 0))
         self._bodies = np.zeros((0, 2), np.int64)
         self._wrench, self._carried, self._steps = np.zeros((0, 6)), np.zeros(m.nbody), 0
 
     def begin(self, contacts: tuple[Contact, ...], time: float) -> None:
         """Start anew with the contacts of a plan, at the state that the terms are at."""
-        if self._rows.contacts is not contacts:
-            self._rows = ContactRows(self._terms, contacts)
-            self._jacobian = np.zeros((len(contacts), 6, self._rows.width))
+        if self.rows.contacts is not contacts:
+            self.rows = ContactRows(self._terms, contacts)
+            self.jacobian = np.zeros((len(contacts), 6, self.rows.width))
             self._bodies = np.array([(c.first.body, c.second.body) for c in contacts], np.int64).reshape(-1, 2)
-        self._rows.update(self._terms, time, self._dt, self._jacobian)
+        self.rows.update(self._terms, time, self._dt, self.jacobian)
         self._wrench, self._steps = np.zeros((len(contacts), 6)), 0
         self._carried[:] = 0.0
 
@@ -44,18 +44,18 @@ class Meter:
         if d.ncon:
             _add_up(
                 found.geom, found.pos, found.frame, found.dim, found.efc_address, d.efc_force, self._geom_body, self._fixed,
-                self._bodies, self._rows.position, self._wrench, self._carried,
+                self._bodies, self.rows.position, self._wrench, self._carried,
             )  # fmt: skip
 
     def end(self) -> tuple[np.ndarray, np.ndarray, tuple[int, ...]]:
         """Return mean wrenches (n, 6) in contact axes, their generalized force (nv,), and who is carried without being meant to."""
-        rows, mean = self._rows, self._wrench / max(self._steps, 1)
+        rows, mean = self.rows, self._wrench / max(self._steps, 1)
         unknowns = np.zeros(rows.size)
         for k, w in enumerate(mean):
             R, at = rows.rotation[k], rows.start[k]
             both = np.concatenate([R.T @ w[:3], R.T @ w[3:]])
             unknowns[at : at + rows.dim[k]] = both[: rows.dim[k]]
-        wrenches, _, total = rows.forces(self._terms, unknowns, self._jacobian)
+        wrenches, _, total = rows.forces(self._terms, unknowns, self.jacobian)
         meant = set(self._bodies.ravel().tolist())
         carried = np.flatnonzero(self._carried / max(self._steps, 1) > CARRIES)
         return wrenches, total, tuple(int(b) for b in carried if int(b) not in meant)

@@ -44,7 +44,7 @@ class SimulatedWorld:
         m = scene.model
         self._motors = m.jnt_dofadr[m.actuator_trnid[:, 0]].astype(np.int64)
         self._gear = m.actuator_gear[:, 0].copy()
-        self._springs, self._meter = Springs(m), Meter(m, self._terms, dt)
+        self._springs, self._meter = Springs(), Meter(m, self._terms, dt)
         self._at: tuple[np.ndarray, np.ndarray] | None = None
         """The configuration and velocity that the simulator is in."""
         self._warm = np.zeros(m.nv)
@@ -59,7 +59,7 @@ class SimulatedWorld:
         d.ctrl[:] = tau[self._motors] / self._gear
         self._terms.update(state.qpos, state.qvel)
         self._meter.begin(plan.contacts, state.time)
-        self._springs.begin(plan.contacts)
+        self._springs.begin(self._terms, self._meter.rows, self._meter.jacobian)
         for _ in range(self._steps):
             mujoco.mj_step1(m, d)
             d.qfrc_applied[:] = state.applied
@@ -76,7 +76,7 @@ class SimulatedWorld:
         terms = self._terms
         known = tau + terms.qfrc_passive + state.applied + contact - terms.qfrc_bias
         after = State(time, qpos, qvel, np.zeros_like(qvel), plan.memory._replace(felt=touching))
-        conflicts = (*plan.conflicts, *(_off(plan, k) for k in self._springs.lost()))
+        conflicts = (*plan.conflicts, *(_off(plan, k) for k in self._springs.lost(plan.contacts)))
         return Outcome(after, qacc, tau, touching, contact, terms.mass_times(qacc) - known, resting, conflicts, plan)
 
     def _take_up(self, state: State) -> None:
