@@ -1,5 +1,6 @@
-"""What tests of the stage share: frames of a scenario, a performer that only listens, a browser that only reads, a whole stage."""
+"""What tests of the stage share: frames of a scenario, performers and browsers without each other, a whole stage."""
 
+import pickle
 import threading
 import time
 from dataclasses import replace
@@ -13,8 +14,8 @@ from websockets.sync.client import connect
 from interplay.catalogue import scenario
 from interplay.stage.director import Director
 from interplay.stage.link import Link
-from interplay.stage.messages import ControlView, Moment, Opening, Pace
-from interplay.stage.performer import playbill
+from interplay.stage.messages import ControlView, Moment, Notice, Open, Opening, Pace
+from interplay.stage.performer import Performer, playbill
 from interplay.view import gate
 from interplay.view.cast import furnish
 
@@ -68,6 +69,45 @@ def still(sim, models, **changes):
         ended="",
     )
     return replace(frame, **changes)
+
+
+class House:
+    """A performer turned by a clock that waits for nobody but advances exactly as long as it is asked to."""
+
+    def __init__(self, target="stand", **options):
+        self.now, self.said, self.frames = 0.0, [], []
+        self.performer = Performer(
+            playbill(target, **options),
+            self.said.append,
+            lambda data: self.frames.append(pickle.loads(data)),
+            self.clock,
+        )
+        self.performer.obey(Open(self.performer._bill.first))
+
+    def clock(self):
+        return self.now
+
+    def do(self, *commands):
+        for command in commands:
+            self.performer.obey(command)
+        return self
+
+    def wait(self, seconds):
+        end = self.now + seconds
+        while self.now < end - 1e-9:
+            self.now = min(self.now + max(self.performer.turn(), 1e-9), end)
+        return self
+
+    @property
+    def frame(self):
+        return self.frames[-1]
+
+    @property
+    def sim(self):
+        return self.performer.act.sim
+
+    def notices(self, *levels):
+        return [m.text for m in self.said if isinstance(m, Notice) and (not levels or m.level in levels)]
 
 
 class Listening:
@@ -166,6 +206,7 @@ class Stage:
     def close(self):
         self._stop.set()
         self._thread.join()
+        self.director.close()
         self.link.close()
         gate.close_server(self.server)
 

@@ -107,6 +107,25 @@ def test_two_browsers_and_one_holds_control(king, open_tab):
     leave(king, first)
 
 
+def test_what_was_played_is_downloaded(king, open_tab, tmp_path):
+    gltf = pytest.importorskip("pygltflib").GLTF2
+    tab = seat(king, open_tab)
+    press(tab, "Reset", "Play")
+    tab.until(lambda: 0.5 < king.frame.time < 5.0, "the beginning")
+    press(tab, "Pause")
+    tab.until(lambda: not king.frame.playing, "a pause")
+    tab.page.get_by_text("Download", exact=True).click()
+    file = download(tab, "Download what was played", tmp_path)
+    end = king.frame.time
+    assert file.name == f"king_0-{round(end, 1):g}s.glb"
+    doc = gltf.load(str(file))
+    assert sorted(skin.name for skin in doc.skins) == ["front", "king", "rear"]
+    assert doc.scenes[0].extras["interplay"]["duration"] == pytest.approx(end, abs=0.04)
+    tab.until(lambda: tab.page.get_by_text(f"{file.name} is sent").count(), "the word that it is sent")
+    tab.shot("download")
+    leave(king, tab)
+
+
 def test_change_scenario(king, open_tab):
     tab = seat(king, open_tab)
     stand_up(king, tab)

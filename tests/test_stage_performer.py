@@ -42,49 +42,11 @@ from interplay.stage.messages import (
     Speed,
     StepOnce,
 )
-from interplay.stage.performer import Performer, Playbill, playbill
+from interplay.stage.performer import Playbill, playbill
 from interplay.stage.tape import FRAMES, Tape
+from stage_tools import House
 
 NAN, INF = math.nan, math.inf
-
-
-class House:
-    """A performer turned by a clock that waits for nobody but advances exactly as long as it is asked to."""
-
-    def __init__(self, target="stand", **options):
-        self.now, self.said, self.frames = 0.0, [], []
-        self.performer = Performer(
-            playbill(target, **options),
-            self.said.append,
-            lambda data: self.frames.append(pickle.loads(data)),
-            self.clock,
-        )
-        self.performer.obey(Open(self.performer._bill.first))
-
-    def clock(self):
-        return self.now
-
-    def do(self, *commands):
-        for command in commands:
-            self.performer.obey(command)
-        return self
-
-    def wait(self, seconds):
-        end = self.now + seconds
-        while self.now < end - 1e-9:
-            self.now = min(self.now + max(self.performer.turn(), 1e-9), end)
-        return self
-
-    @property
-    def frame(self):
-        return self.frames[-1]
-
-    @property
-    def sim(self):
-        return self.performer.act.sim
-
-    def notices(self, *levels):
-        return [m.text for m in self.said if isinstance(m, Notice) and (not levels or m.level in levels)]
 
 
 def following(dt=0.01):

@@ -10,7 +10,7 @@ import numpy as np
 
 from interplay.control.state import State
 from interplay.io.recording import Recording
-from interplay.io.writer import Steps, Writer
+from interplay.io.writer import Place, Steps, Writer
 from interplay.simulation import Simulation
 from interplay.view.camera import Camera
 from interplay.worlds.world import Outcome
@@ -90,6 +90,16 @@ class Recorder:
         }
         self._clear()
         self._writer.write(steps, info)
+
+    @property
+    def place(self) -> Place:
+        """Where the file stands, without what is still to be flushed."""
+        return self._writer.place
+
+    def cut(self, place: Place) -> None:
+        """Take back all steps since a place: the simulation has been taken back, too."""
+        self._clear()
+        self._writer.cut(place)
 
     def close(self) -> None:
         """Write the rest and close the file; one that could not be written any more is closed already."""

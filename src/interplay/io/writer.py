@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import mujoco
 import numpy as np
@@ -66,6 +66,13 @@ class Steps:
         return replace(self, **{name: value[begin:end] for name, value in values.items() if value is not None})
 
 
+class Place(NamedTuple):
+    """Where a file stood: how many steps it held, and where it ended [bytes]."""
+
+    steps: int
+    end: int
+
+
 class Writer:
     """An open file to which steps are added, block by block; each block stands on its own."""
 
@@ -75,13 +82,7 @@ class Writer:
         self.steps = resume.next_step if resume else 0
         """Number of the next step in the whole run."""
         self._sound = resume.bytes_read if resume else 0
-        try:
-            # Unbuffered: what could not be written is known at once, and nothing is left that would be tried again.
-            self._file = open(self.path, "r+b" if resume else "wb", buffering=0)  # noqa: SIM115 - closed by close()
-            self._file.truncate(self._sound)  # a torn end
-            self._file.seek(self._sound)
-        except OSError as error:
-            raise cannot_write(self.path, error) from None
+        self._open("r+b" if resume else "wb")
         if not resume:
             # Twice: without its header a recording could not be read at all.
             head = blocks.encode({"header": dict(header)}, {})
@@ -115,6 +116,27 @@ class Writer:
         own = {"first": self.steps, "arrays": list(arrays), "phases": names}
         self._append(blocks.encode({**own, **contacts, **info}, arrays))
         self.steps += count
+
+    @property
+    def place(self) -> Place:
+        """Where the file stands."""
+        return Place(self.steps, self._sound)
+
+    def cut(self, place: Place) -> None:
+        """Take back what was written since a place; a file that could not be written any more may be again."""
+        self._file.close()
+        self.steps, self._sound = place
+        self._open("r+b")
+
+    def _open(self, mode: str) -> None:
+        """Open the file at the end of what is sound: what follows it (a torn block, or one taken back) is cut off."""
+        try:
+            # Unbuffered: what could not be written is known at once, and nothing is left that would be tried again.
+            self._file = open(self.path, mode, buffering=0)  # noqa: SIM115 - closed by close()
+            self._file.truncate(self._sound)
+            self._file.seek(self._sound)
+        except OSError as error:
+            raise cannot_write(self.path, error) from None
 
     def close(self) -> None:
         """Close the file."""

@@ -10,6 +10,7 @@ import queue
 import time
 from collections import deque
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any, Protocol
 
 import mujoco
@@ -18,6 +19,7 @@ import viser
 
 from interplay.errors import SceneError
 from interplay.stage.audience import Audience
+from interplay.stage.downloads import Downloads
 from interplay.stage.following import Following
 from interplay.stage.hands import Hands
 from interplay.stage.messages import (
@@ -27,6 +29,7 @@ from interplay.stage.messages import (
     Moment,
     Notice,
     Opening,
+    Played,
 )
 from interplay.stage.overlays import Overlays
 from interplay.stage.panel import Panel
@@ -39,6 +42,7 @@ PANEL_EVERY, PLOT_EVERY = 0.2, 0.33
 REMEMBERED = 4.0
 """How long the panel says what was relaxed [s]."""
 
+_PART = 1 << 16  # bytes of a file that are sent at once: frames go in between
 _WAITING = 2000  # actions that may wait in the queue; a browser that does more is not heard
 
 
@@ -53,7 +57,7 @@ def compile_scene(opening: Opening) -> mujoco.MjModel:
 class Link(Protocol):
     """The way to the performer."""
 
-    def receive(self, timeout: float) -> Iterable[Opening | Moment | Notice | Download]:
+    def receive(self, timeout: float) -> Iterable[Opening | Moment | Notice | Download | Played]:
         """Return what the performer has said, waiting at most so many seconds for it."""
         ...
 
@@ -69,6 +73,7 @@ class Director:
         self._server, self._link, self._offers = server, link, offers
         self.audience = Audience()
         self.overlays = Overlays(server.scene)
+        self.downloads = Downloads(self.send, self._deliver)
         self.opening: Opening | None = None
         self.frame: Moment | None = None
         self.hands: Hands | None = None
@@ -131,6 +136,18 @@ class Director:
 
         self._put(None, act)
 
+    def download(self, client: int, form: str) -> None:
+        """Send what has been played to a browser, also to one that only watches: it changes nothing."""
+        self._put(None, lambda: self.downloads.ask(client, form) if client in self._clients else None)
+
+    def cancel(self, client: int) -> None:
+        """Give up the download under way, if it is the browser's own or that holds control."""
+        self._put(None, lambda: self.downloads.cancel(client, self.audience.holds(client)))
+
+    def close(self) -> None:
+        """End what is still under way."""
+        self.downloads.close()
+
     def let_go(self) -> None:
         """Open the holder's hand."""
         if self.hands is not None:
@@ -168,10 +185,11 @@ class Director:
                     action()
                 except Exception as error:  # nothing that a browser does may end the stage
                     self._tell(Notice("error", f"{type(error).__name__}: {error}"))
+        self.downloads.turn()
         if self.frame is not None and len(self.audience):
             self._keep_up(self.frame)
 
-    def hear(self, messages: Iterable[Opening | Moment | Notice | Download]) -> None:
+    def hear(self, messages: Iterable[Opening | Moment | Notice | Download | Played]) -> None:
         """Show what the performer has said; of several frames the last."""
         frame = None
         for message in messages:
@@ -184,6 +202,8 @@ class Director:
                 self._open(message)
             elif isinstance(message, Notice):
                 self._tell(message)
+            elif isinstance(message, Played):
+                self.downloads.make(message)
             else:
                 self._deliver(message)
         if frame is not None:
@@ -239,6 +259,7 @@ class Director:
         if self._is_due("panel", PANEL_EVERY):
             for number, panel in self._panels.items():
                 panel.follow(frame, self._note(number), self.hands is not None and self.hands.holding)
+                panel.show_download(self.downloads.seen_by(number, self.audience.holds(number)))
         self._move_cameras(frame.playing)
 
     def _redraw(self) -> None:
@@ -263,6 +284,7 @@ class Director:
     def _leave(self, number: int) -> None:
         for kept in (self._clients, self._panels, self._following):
             kept.pop(number, None)
+        self.downloads.leave(number)
         self._hand_over(lambda: self.audience.leave(number))
 
     def _hand_over(self, change: Callable[[], Any], newcomer: int | None = None) -> None:
@@ -322,7 +344,9 @@ class Director:
     def _deliver(self, download: Download) -> None:
         client = self._clients.get(download.client)
         if client is not None:
-            client.send_file_download(download.name, download.content, save_immediately=True)
+            send = partial(client.send_file_download, save_immediately=True, chunk_size=_PART)
+            # In the server's own thread: from ours, a part may be lost (see run).
+            self._server.get_event_loop().call_soon_threadsafe(send, download.name, download.content)
 
     def _subject(self) -> np.ndarray:
         """Return the place that following cameras go along with."""

@@ -27,6 +27,7 @@ from interplay.stage.messages import (
     Notice,
     Open,
     Opening,
+    Played,
     Pull,
     Seek,
     SetControl,
@@ -34,7 +35,7 @@ from interplay.stage.messages import (
 )
 from interplay.stage.performer import Performer, Playbill
 
-Message = Opening | Moment | Notice | Download
+Message = Opening | Moment | Notice | Download | Played
 
 _WAITING = 1000
 """Commands and messages (other than frames) that may wait; more are dropped."""
@@ -54,7 +55,7 @@ class Outbox:
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
 
-    def say(self, message: Opening | Notice | Download) -> None:
+    def say(self, message: Opening | Notice | Download | Played) -> None:
         """Send a message; an opening makes frames of what was on stage before it worthless."""
         with self._ready:
             if isinstance(message, Opening):
@@ -137,8 +138,8 @@ def perform(pipe: Connection, bill: Playbill) -> None:
     """Run the performer until it is closed or the viewer is gone: the main function of its process."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the viewer hears Ctrl-C too, and closes us
     outbox, inbox = Outbox(pipe), Inbox(pipe)
+    performer = Performer(bill, outbox.say, outbox.show)
     try:
-        performer = Performer(bill, outbox.say, outbox.show)
         performer.obey(Open(bill.first))
         while not performer.closed:
             for command in inbox.commands(performer.turn()):
@@ -147,6 +148,7 @@ def perform(pipe: Connection, bill: Playbill) -> None:
         outbox.say(Notice("error", f"the performer has failed:\n{traceback.format_exc(limit=-3)}"))
         raise
     finally:
+        performer.close()
         outbox.close()
 
 

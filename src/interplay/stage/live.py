@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import pickle
+from collections import deque
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 
@@ -15,8 +17,9 @@ from interplay.motion.targets import Target, targets_text
 from interplay.objectives.base import Gains
 from interplay.scenario import Scenario
 from interplay.simulation import Simulation
-from interplay.stage.messages import Opening
+from interplay.stage.messages import Notice, Opening
 from interplay.stage.moment import MomentMaker, Status, control_views
+from interplay.stage.record import Record
 from interplay.stage.tape import Mark, Tape
 from interplay.worlds.world import Outcome
 
@@ -49,7 +52,10 @@ class LiveAct:
         )
         self._relaxed: dict[str, None] = {}
         self._step_ms: list[float] = []
-        sim.observers.append(self._observe)
+        self.notices: deque[Notice] = deque()
+        header = {"scenario": scenario.name, "parameters": self.opening.parameters}
+        self._record = Record(sim, header | {"camera": self.opening.camera.model_dump()}, self.notices.append)
+        sim.observers += [self._observe, self._record]
         self._begin()
 
     def _begin(self) -> None:
@@ -59,8 +65,13 @@ class LiveAct:
         self.sim.live.inputs.clear()
         self._mark()
 
+    def close(self) -> None:
+        """Give up the record on disk."""
+        self._record.close()
+
     def _mark(self) -> None:
-        self.tape.mark(self.sim.time, Mark(self.sim.checkpoint(), list(self.sim.live.targets)))
+        mark = Mark(self.sim.checkpoint(), list(self.sim.live.targets), self._record.flush())
+        self.tape.mark(self.sim.time, mark)
 
     def _observe(self, state: State, outcome: Outcome, seconds: float) -> None:
         self._step_ms.append(1e3 * seconds)
@@ -109,11 +120,8 @@ class LiveAct:
     def _advance(self) -> None:
         """Step the simulation, and see whether it goes on."""
         sim = self.sim
-        try:
-            sim.step()
-            _ = sim.terms  # raises for a state that cannot be
-        finally:
-            sim.live.inputs.clear()  # what came from the scenario's own targets
+        sim.step()
+        _ = sim.terms  # raises for a state that cannot be
         if sim.behaviour is not None:
             self.ended = sim.behaviour.failure or ("finished" if sim.behaviour.done else "")
         if self.tape.mark_due(sim.time):
@@ -137,7 +145,9 @@ class LiveAct:
 
     def _restore(self, mark: Mark) -> None:
         self.sim.restore(mark.checkpoint)
+        self._record.cut(mark.place)
         self.sim.live.targets = list(mark.targets)
+        self.sim.live.inputs.clear()
         self._relaxed, self._step_ms = {}, []
 
     def resume(self) -> None:
@@ -166,14 +176,17 @@ class LiveAct:
             raise InputError("a moment of the past is shown: press play to go on from there, then touch")
         if self.ended:
             raise InputError("the scenario has ended: reset it, or go back to a moment before")
-        self.sim.live.inputs.clear()
+        known = len(self.sim.live.inputs)  # those that the record has not taken yet
         deed(self.sim)
-        self.log += self.sim.live.inputs
-        self.sim.live.inputs.clear()
+        self.log += self.sim.live.inputs[known:]
 
     def targets(self) -> str:
         """Return the live input so far as the text of a targets file."""
         return targets_text(self.log)
+
+    def played(self, folder: Path) -> tuple[Path, tuple[float, float]]:
+        """Copy what has been played into a folder as a recording; return where it is, and from when to when it lasts [s]."""
+        return self._record.copy(folder / "run")
 
     # -- frames --------------------------------------------------------------------------------------------------------
 

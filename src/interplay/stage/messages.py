@@ -161,6 +161,17 @@ class Download(NamedTuple):
     content: bytes
 
 
+class Played(NamedTuple):
+    """What has been played, as the folder of a recording: the answer to a :class:`Fetch` of that number."""
+
+    order: int
+    folder: str
+    name: str
+    """Of the scenario, with the seconds from when to when; good for a file."""
+    problem: str = ""
+    """Why there is none, in which case the others are empty."""
+
+
 # -- from the viewer ---------------------------------------------------------------------------------------------------
 
 
@@ -252,6 +263,13 @@ class Save(NamedTuple):
     what: str
 
 
+class Fetch(NamedTuple):
+    """Ask for what has been :class:`Played`; of a live performance it is copied into a folder, as that goes on."""
+
+    order: int
+    folder: str
+
+
 class Close(NamedTuple):
     """End the process."""
 
@@ -271,5 +289,6 @@ Command = (
     | Push
     | Adjust
     | Save
+    | Fetch
     | Close
 )

@@ -14,6 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 import viser
 
+from interplay.stage.downloads import DownloadView, forms
 from interplay.stage.hands import STRONGEST
 from interplay.stage.messages import (
     FASTEST,
@@ -77,6 +78,12 @@ class Director(Protocol):
     def follow(self, client: int, on: bool) -> None:
         """Let a browser's camera go along."""
 
+    def download(self, client: int, form: str) -> None:
+        """Send what has been played to a browser."""
+
+    def cancel(self, client: int) -> None:
+        """Give up a download."""
+
     def let_go(self) -> None:
         """Open the hand."""
 
@@ -126,6 +133,7 @@ class Panel:
             number = client.client_id
             button.on_click(lambda event: director.take(number) if event.client_id == number else None)
             self._camera(following)
+            self._download()
             return
         self._transport()
         tabs = self._root(gui.add_tab_group())
@@ -144,6 +152,7 @@ class Panel:
         if not opening.recorded:
             with tabs.add_tab("Tune"):
                 self._tune()
+        self._download()
 
     def _root(self, handle: Any) -> Any:
         self._roots.append(handle)
@@ -283,6 +292,27 @@ class Panel:
 
         box.on_update(update)
 
+    def _download(self) -> None:
+        gui, number = self._gui, self._client.client_id
+        with self._root(gui.add_folder("Download", expand_by_default=False)):
+            self._form = gui.add_dropdown("Format", tuple(forms()), initial_value="glb")
+            self._get = gui.add_button("Download what was played", icon=viser.Icon.DOWNLOAD)
+            self._bar = gui.add_progress_bar(0.0, visible=False)
+            self._stop = gui.add_button("Cancel", visible=False)
+            self._word = gui.add_html("")
+        self._told: DownloadView | None = None
+
+        async def ask(event: Any) -> None:
+            if event.client_id == number:
+                self._do.download(number, self._form.value)
+
+        async def cancel(event: Any) -> None:
+            if event.client_id == number:
+                self._do.cancel(number)
+
+        self._get.on_click(ask)
+        self._stop.on_click(cancel)
+
     # -- frames --------------------------------------------------------------------------------------------------------
 
     def follow(self, frame: Moment, note: str, holding: bool) -> None:
@@ -313,6 +343,17 @@ class Panel:
                 self._which.options = labels
                 self._which.value = kept if kept in labels else labels[0]
             self._show_gains()
+
+    def show_download(self, view: DownloadView) -> None:
+        """Show how far a download is, or what has become of the last one."""
+        if view == self._told:
+            return
+        self._told = view
+        under_way = view.done is not None
+        self._get.disabled, self._bar.visible, self._stop.visible = under_way, under_way, view.may_cancel
+        self._bar.value = 100.0 * (view.done or 0.0)
+        colour = "#b03020" if view.failed else "#5a6472"
+        self._word.content = f"<div style='{_SMALL};color:{colour}'>{html.escape(view.text)}</div>"
 
     def _put(self, field: Any, value: float) -> None:
         """Show a number in a field, once the user has left that alone.

@@ -24,7 +24,7 @@ from interplay.script.writer import edited
 from interplay.simulation import Simulation
 from interplay.stage import messages
 from interplay.stage.live import LiveAct
-from interplay.stage.messages import FASTEST, SLOWEST, Command, Download, Notice, Opening, Pace
+from interplay.stage.messages import FASTEST, SLOWEST, Command, Download, Notice, Opening, Pace, Played
 from interplay.stage.moment import Status
 from interplay.stage.recorded import RecordedAct
 
@@ -34,7 +34,7 @@ RATE = 30.0
 BACKLOG = 0.1
 """Seconds the performance may be late; what it is more than that is dropped."""
 
-Say = Callable[[Opening | Notice | Download], None]
+Say = Callable[[Opening | Notice | Download | Played], None]
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,7 @@ class Performer:
     def _turn(self, act: LiveAct | RecordedAct) -> float:
         if self.playing:
             self._advance(act)
-        while isinstance(act, RecordedAct) and act.notices:
+        while act.notices:
             self._say(act.notices.popleft())
         if not self.playing and not self._changed:
             return 0.2
@@ -225,6 +225,8 @@ class Performer:
                 self._touch(lambda sim: sim.live.adjust(label, **gains))
             case messages.Save(client, what):
                 self._save(whole("client", client, 0), what)
+            case messages.Fetch(order, folder):
+                self._fetch(order, folder)
             case _:
                 raise InputError(f"expected a command, got {type(command).__name__}")
 
@@ -253,12 +255,18 @@ class Performer:
         except Exception as error:
             reason = str(error) if isinstance(error, InterplayError) else f"{type(error).__name__}: {error}"
             raise InputError(f"{name} cannot be opened: {reason}") from error
+        self.close()
         self.act, self.name = act, name
         self._past.clear()
         self._frame_due = self._clock()
         keep_what_is_loaded()
         self._say(act.opening)
         self._shoot(act)
+
+    def close(self) -> None:
+        """Clear away what is on stage."""
+        if isinstance(self.act, LiveAct):
+            self.act.close()
 
     def _set_up(self, name: str, target: str, given: dict[str, Any]) -> LiveAct | RecordedAct:
         if _is_recording(Path(target)) and target not in registry():
@@ -279,6 +287,15 @@ class Performer:
         }
         name, text = pick("thing to save", what, texts)
         self._say(Download(client, name, text().encode()))
+
+    def _fetch(self, order: int, folder: str) -> None:
+        try:
+            source, (begin, end) = self._act.played(Path(folder))
+        except (InterplayError, OSError) as error:
+            self._say(Played(order, "", "", str(error)))
+            return
+        span = f"{round(begin, 1):g}-{round(end, 1):g}s"
+        self._say(Played(order, str(source), f"{Path(self.name).stem}_{span}"))
 
 
 def _push(sim: Simulation, body: Any, local: Any, impulse: Any) -> None:

@@ -47,7 +47,7 @@ def play(
     """
     bill = playbill(target, **options)
     server = open_server(host, port)
-    link = None
+    link = director = None
     try:
         furnish(server)
         tell(f"setting up {bill.first} …")
@@ -67,6 +67,8 @@ def play(
             director.run(lambda: going() and _alive(link))
     finally:
         with _undisturbed():
+            if director is not None:
+                director.close()
             if link is not None:
                 link.close()
             close_server(server)

@@ -122,7 +122,8 @@ class RecordedAct:
 
     def _build(self) -> None:
         if self.recording.header.get("arrays"):
-            self.notices.append(Notice("info", f"{_MISSING}: this motion was written without a scenario"))
+            more = "" if "wrench" in self.recording.known else "contacts, forces, "
+            self.notices.append(Notice("info", f"{more}{_MISSING}: this motion was written without them"))
             return
         try:
             self._twin = Twin(self.recording)
@@ -160,6 +161,11 @@ class RecordedAct:
         """Return the milliseconds the steps took then, since the last frame."""
         took = np.asarray(self.recording["step_ms"][self._shown + 1 : self._index + 1], float)
         return took[~np.isnan(took)]
+
+    def played(self, folder: Path) -> tuple[Path, tuple[float, float]]:
+        """Return the recording's own folder, and from when to when it lasts [s]; nothing is put into the one that is offered."""
+        begin, end = self.span
+        return self.recording.path.parent, (begin, end + self.dt)
 
     def step(self) -> None:
         """Go on by one step."""

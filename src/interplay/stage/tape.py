@@ -7,6 +7,7 @@ import zlib
 from bisect import bisect_left, bisect_right
 from typing import Any, Generic, NamedTuple, TypeVar
 
+from interplay.io.writer import Place
 from interplay.motion.targets import Target
 from interplay.stage.messages import Moment
 
@@ -21,10 +22,11 @@ Thing = TypeVar("Thing")
 
 
 class Mark(NamedTuple):
-    """A moment to go on from: its checkpoint, and the targets that were still to come."""
+    """A moment to go on from: its checkpoint, the targets that were still to come, and where the record stood."""
 
     checkpoint: dict[str, Any]
     targets: list[Target]
+    place: Place
 
 
 class _Track(Generic[Thing]):
