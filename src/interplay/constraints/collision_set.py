@@ -16,7 +16,7 @@ import numpy as np
 from interplay.constraints.contact import Contact
 from interplay.constraints.held import HELD_ZONE, held_pairs
 from interplay.errors import InputError, number
-from interplay.models.base import COLLISION_GROUP
+from interplay.models.base import COLLISION_GROUP, solid_shapes
 from interplay.scene.penetration import collision_shapes
 from interplay.scene.scene import GROUND, Scene
 
@@ -175,11 +175,7 @@ class CollisionSet:
             bodies = [b for b in range(m.nbody) if m.body(b).name.startswith(f"{name}/")]
         else:
             bodies = [scene.body(name)]
-        found = [
-            g
-            for g in range(m.ngeom)
-            if int(m.geom_bodyid[g]) in bodies and (m.geom_contype[g] or m.geom_conaffinity[g])
-        ]
+        found = [g for g in np.flatnonzero(solid_shapes(m)).tolist() if int(m.geom_bodyid[g]) in bodies]
         hulls = [g for g in found if m.geom_group[g] == COLLISION_GROUP]
         if not found:
             raise InputError(f"{name!r} has no collision shape")

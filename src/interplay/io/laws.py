@@ -81,6 +81,14 @@ def _limit(book: Ledger) -> float:
     return float(np.maximum(book.limits.low - q, q - book.limits.high).max(initial=0.0))
 
 
+def _impulse(book: Ledger) -> float:
+    """What changes a floating tree's momentum within a step is the impulse of gravity, all that touched, grips and pushes."""
+    given = book.contact_wrench[:, :, :3] + book.push_wrench[:, :, :3] + book.weight
+    residual = np.linalg.norm(book.momentum_change - given, axis=2)
+    size = np.maximum(np.linalg.norm(book.weight, axis=2), np.linalg.norm(book.momentum_change, axis=2))
+    return float(np.nanmax(residual / np.where(size > 0, size, 1.0), initial=0.0))
+
+
 def _stopped(book: Ledger) -> float:
     """Nothing acts but what plans count on: no ground under who has fallen, no stop of a joint."""
     return float(np.abs(book.stopped).max(initial=0.0))
@@ -103,7 +111,16 @@ MECHANICS = (
 )
 """Of rigid bodies with motors that touch: whatever the world, the bodies are the same."""
 
-LAWS: dict[str, tuple[Law, ...]] = {"direct": MECHANICS, "rigid": MECHANICS}
+SIMULATED = (
+    _law("impulse_residual", "", "qvel wrench", _impulse),
+    _law("skate_mm", "mm", "wrench", _drift),
+    _law("penetration_mm", "mm", "", _penetration),
+    _law("torque_ratio", "", "tau", _torque),
+    _law("limit_violation", "rad or m", "", _limit),
+)
+"""Of what a simulator does, whose contacts give a little."""
+
+LAWS: dict[str, tuple[Law, ...]] = {"direct": MECHANICS, "rigid": MECHANICS, "simulated": SIMULATED}
 """By the names of the worlds."""
 
 

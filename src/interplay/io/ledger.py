@@ -15,6 +15,7 @@ import numpy as np
 from interplay.constraints.limits import JointLimits
 from interplay.io.meetings import Meetings
 from interplay.io.replay import Replay, Step
+from interplay.scene.kinematics import Kinematics
 from interplay.scene.penetration import Solids, Tally
 
 
@@ -51,6 +52,8 @@ class Ledger:
     """… that of pushes …"""
     weight: np.ndarray
     """… and that of gravity (T, K, 3)."""
+    momentum_change: np.ndarray
+    """Rate at which linear momenta of floating trees changed until the next recorded state (T, K, 3); NaN where there is none."""
 
 
 class Bookkeeper:
@@ -76,18 +79,25 @@ class Bookkeeper:
 
     def ledgers(self) -> Iterator[Ledger]:
         """Yield the ledger of one block after another."""
-        replay, index = self._replay, 0
-        for chunk in replay.recording.chunks():
-            yield self._ledger(chunk, index)
-            index += len(chunk["time"])
+        recording, index = self._replay.recording, 0
+        chunks = recording.chunks()
+        chunk = next(chunks, None)
+        for follows in (*recording.continues[1:], False):
+            if chunk is None:
+                return
+            after = next(chunks, None)
+            state = (after["qpos"][0], after["qvel"][0]) if after is not None and follows else None
+            yield self._ledger(chunk, index, state)
+            index, chunk = index + len(chunk["time"]), after
 
-    def _ledger(self, chunk: dict[str, np.ndarray], index: int) -> Ledger:
+    def _ledger(self, chunk: dict[str, np.ndarray], index: int, after: tuple[np.ndarray, np.ndarray] | None) -> Ledger:
         replay, m, T = self._replay, self._replay.model, len(chunk["time"])
         contacts, trees = len(replay.sites), len(self._trees)
         inertial, bias, passive, given, reaction = (np.zeros((T, m.nv)) for _ in range(5))
         drift, outside = np.zeros((T, contacts)), np.zeros((T, contacts))
         rate, outer, push = (np.zeros((T, trees, 6)) for _ in range(3))
         weight, depth = np.zeros((T, trees, 3)), np.zeros(T)
+        momentum = np.full((T + 1, trees, 3), np.nan)
         for t in range(T):
             step = replay.step(chunk, t, index + t)
             terms, columns = step.terms, step.touch.columns
@@ -101,6 +111,10 @@ class Bookkeeper:
             if step.applied.any():
                 push[t] = self._pushed(step)
             depth[t] = self._depth(step, float(chunk["time"][t]))
+            momentum[t] = self._momenta(terms)
+        if after is not None:
+            replay.terms.update(*after)
+            momentum[T] = self._momenta(replay.terms)
         return Ledger(
             self._limits,
             chunk["qpos"],
@@ -119,7 +133,12 @@ class Bookkeeper:
             outer,
             push,
             weight,
+            np.diff(momentum, axis=0) / replay.recording.header["dt"],
         )
+
+    def _momenta(self, terms: Kinematics) -> np.ndarray:
+        """Return the linear momenta (K, 3) of floating trees."""
+        return np.array([terms.momentum(tree)[0][:3] for tree in self._trees]).reshape(-1, 3)
 
     def _depth(self, step: Step, time: float) -> float:
         """Return how deep [m] the worst pair that should be apart is in a step, and take all that overlap down."""

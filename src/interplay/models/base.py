@@ -7,8 +7,8 @@ from typing import ClassVar
 import mujoco
 import numpy as np
 
-VISUAL_GROUP, COLLISION_GROUP, SITE_GROUP = 2, 3, 4
-"""MuJoCo groups: what a viewer draws, what collision avoidance measures, contact surfaces."""
+VISUAL_GROUP, COLLISION_GROUP, SITE_GROUP, PAD_GROUP = 2, 3, 4, 5
+"""MuJoCo groups: what a viewer draws, what collision avoidance measures, contact surfaces, and what the simulator alone touches."""
 
 HANDLE = 0.015
 """Radius of the handles that hands are made for [m]: so far before the palm, whatever its size, lies the axis of its grip."""
@@ -39,6 +39,11 @@ class Model:
     def placement_height(self) -> float:
         """Height [m] of the root frame above the plane the model stands on in its posture."""
         return 0.0
+
+
+def solid_shapes(m: mujoco.MjModel) -> np.ndarray:
+    """Return which geoms (ngeom,) are solid: those that collide, without the simulator's pads."""
+    return ((m.geom_contype > 0) | (m.geom_conaffinity > 0)) & (m.geom_group != PAD_GROUP)
 
 
 def new_spec(root: str) -> tuple[mujoco.MjSpec, mujoco.MjsBody]:

@@ -13,7 +13,7 @@ import mujoco
 import numpy as np
 
 from interplay.maths.steps import smooth_step
-from interplay.models.base import COLLISION_GROUP
+from interplay.models.base import COLLISION_GROUP, solid_shapes
 from interplay.models.distance import geom_distance
 from interplay.models.hand import FINGERS, LENGTH, Hand, SegmentPose, segment_pose
 
@@ -123,7 +123,7 @@ def _solid(m: mujoco.MjModel, body: int) -> np.ndarray:
     """Return the geoms of a body that can be held: those that collide, of these the seen ones where there are any."""
     first = int(m.body_geomadr[body])
     geoms = np.arange(first, first + int(m.body_geomnum[body]))
-    geoms = geoms[(m.geom_contype[geoms] | m.geom_conaffinity[geoms]) > 0]
+    geoms = geoms[solid_shapes(m)[geoms]]
     seen = geoms[m.geom_group[geoms] != COLLISION_GROUP]
     return seen if len(seen) else geoms
 

@@ -9,6 +9,7 @@ import mujoco
 import numba
 import numpy as np
 
+from interplay.models.base import solid_shapes
 from interplay.scene.kinematics import Kinematics
 
 _BOX, _BALL, _ROUND = 0, 1, 2
@@ -22,7 +23,7 @@ class Ground:
         """Take the scene's model; without a ground nothing is ever below it."""
         shapes = mujoco.mjtGeom
         planes = np.flatnonzero((m.geom_type == int(shapes.mjGEOM_PLANE)) & (m.geom_bodyid == 0))
-        solid = ((m.geom_contype > 0) | (m.geom_conaffinity > 0)) & (m.body_treeid[m.geom_bodyid] >= 0)
+        solid = solid_shapes(m) & (m.body_treeid[m.geom_bodyid] >= 0)
         self._geoms = np.flatnonzero(solid) if len(planes) else np.zeros(0, np.int64)
         self._body = m.geom_bodyid[self._geoms].astype(np.int64)
         kind, size = m.geom_type[self._geoms], m.geom_size[self._geoms].copy()

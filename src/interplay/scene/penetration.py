@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple
 import mujoco
 import numpy as np
 
-from interplay.models.base import COLLISION_GROUP
+from interplay.models.base import COLLISION_GROUP, solid_shapes
 from interplay.scene.broad_phase import bounding_capsules, near_pairs
 
 AROUND = 0.03
@@ -196,7 +196,7 @@ class Tally:
 
 def collision_shapes(m: mujoco.MjModel) -> list[int]:
     """Return the shapes that collide: of a body with shapes made for it those, of others what is seen of it."""
-    solid = np.flatnonzero((m.geom_contype > 0) | (m.geom_conaffinity > 0))
+    solid = np.flatnonzero(solid_shapes(m))
     made = {int(m.geom_bodyid[g]) for g in solid if m.geom_group[g] == COLLISION_GROUP}
     return [int(g) for g in solid if m.geom_group[g] == COLLISION_GROUP or int(m.geom_bodyid[g]) not in made]
 

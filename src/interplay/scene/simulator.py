@@ -14,7 +14,7 @@ from collections.abc import Callable
 import mujoco
 import numpy as np
 
-from interplay.models.base import COLLISION_GROUP
+from interplay.models.base import PAD_GROUP
 
 LONGEST = 0.002
 """Longest step of the simulator [s]."""
@@ -60,7 +60,7 @@ def _pad(spec: mujoco.MjSpec, m: mujoco.MjModel, site: int) -> None:
         size=[*m.site_size[site, :2], _THICK],
         pos=(m.site_pos[site] - (_THICK - _PROUD) * out).tolist(),
         quat=m.site_quat[site].tolist(),
-        group=COLLISION_GROUP,
+        group=PAD_GROUP,
         contype=PAD,
         conaffinity=PAD,
         solref=FIRMNESS,

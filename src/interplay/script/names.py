@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import mujoco
+import numpy as np
 
 import interplay as ip
 from interplay.errors import unknown_name
+from interplay.models.base import solid_shapes
 from interplay.script import entries as e
 from interplay.script.file import File
 from interplay.script.objectives import Pose, Use
@@ -48,7 +50,7 @@ def names_of(scene: ip.Scene) -> dict[str, dict[str, list[str]]]:
         "surfaces": [m.site(k).name for k in range(m.nsite)],
         "bodies": [m.body(k).name for k in range(m.nbody)],
         "joints": [m.joint(k).name for k in range(m.njnt) if m.jnt_type[k] != int(mujoco.mjtJoint.mjJNT_FREE)],
-        "shapes": [m.geom(k).name for k in range(m.ngeom) if m.geom_contype[k] or m.geom_conaffinity[k]],
+        "shapes": [m.geom(k).name for k in np.flatnonzero(solid_shapes(m)).tolist()],
     }
     return {
         model: {

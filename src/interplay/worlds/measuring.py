@@ -21,6 +21,7 @@ class Meter:
         self._terms, self._dt = terms, dt
         self._geom_body = m.geom_bodyid.astype(np.int64)
         self._fixed = m.body_treeid < 0
+        self._all = np.zeros(m.nv)
         self.rows = ContactRows(terms, ())
         self.jacobian = np.zeros((0, 6, 0))
         self._bodies = np.zeros((0, 2), np.int64)
@@ -35,17 +36,26 @@ class Meter:
         self.rows.update(self._terms, time, self._dt, self.jacobian)
         self._wrench, self._steps = np.zeros((len(contacts), 6)), 0
         self._carried[:] = 0.0
+        self._all[:] = 0.0
 
-    def take(self, d: mujoco.MjData, springs: np.ndarray) -> None:
-        """Add what acted in a step of the simulator; ``springs`` (n, 6) is what grips gave, world axes at their frames."""
+    def take(self, d: mujoco.MjData, springs: np.ndarray, applied: np.ndarray) -> None:
+        """Add what acted in a step of the simulator.
+
+        ``springs`` (n, 6) is what grips gave, world axes at their frames; ``applied`` (nv,) what pushes did.
+        """
         self._steps += 1
         self._wrench += springs
+        self._all += d.qfrc_constraint + (d.qfrc_applied - applied)
         found = d.contact
         if d.ncon:
             _add_up(
                 found.geom, found.pos, found.frame, found.dim, found.efc_address, d.efc_force, self._geom_body, self._fixed,
                 self._bodies, self.rows.position, self._wrench, self._carried,
             )  # fmt: skip
+
+    def others(self, contact: np.ndarray) -> np.ndarray:
+        """Return the mean generalized force (nv,) of all that acted but the contacts that were meant: other ones, stops of joints."""
+        return self._all / max(self._steps, 1) - contact
 
     def end(self) -> tuple[np.ndarray, np.ndarray, tuple[int, ...]]:
         """Return mean wrenches (n, 6) in contact axes, their generalized force (nv,), and who is carried without being meant to."""

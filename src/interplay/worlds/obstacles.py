@@ -15,6 +15,7 @@ import mujoco
 import numba
 import numpy as np
 
+from interplay.models.base import solid_shapes
 from interplay.scene.kinematics import Kinematics, point_column
 from interplay.scene.scene import Scene
 
@@ -39,7 +40,7 @@ class Obstacles:
         """Take the scene; masses do not matter here."""
         m = scene.model
         self._model = own = copy.copy(m)
-        solid = (m.geom_contype > 0) | (m.geom_conaffinity > 0)
+        solid = solid_shapes(m)
         own.geom_contype[:] = own.geom_conaffinity[:] = solid
         own.opt.disableflags &= ~int(mujoco.mjtDisableBit.mjDSBL_CONTACT)
         self._data = mujoco.MjData(own)

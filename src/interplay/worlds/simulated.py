@@ -65,7 +65,7 @@ class SimulatedWorld:
             d.qfrc_applied[:] = state.applied
             self._springs.pull(m, d, state.time)
             mujoco.mj_step2(m, d)
-            self._meter.take(d, self._springs.wrenches)
+            self._meter.take(d, self._springs.wrenches, state.applied)
         if d.warning[mujoco.mjtWarning.mjWARN_BADQACC].number or not np.isfinite(d.qpos).all():
             raise StateError(f"at t = {state.time:.4f} s, the simulator's accelerations are not finite")
         qpos, qvel = d.qpos.copy(), d.qvel.copy()
@@ -73,11 +73,9 @@ class SimulatedWorld:
         qacc = (qvel - state.qvel) / self._dt
         wrenches, contact, resting = self._meter.end()
         touching = Touching(plan.contacts, wrenches)
-        terms = self._terms
-        known = tau + terms.qfrc_passive + state.applied + contact - terms.qfrc_bias
         after = State(time, qpos, qvel, np.zeros_like(qvel), plan.memory._replace(felt=touching))
         conflicts = (*plan.conflicts, *(_off(plan, k) for k in self._springs.lost(plan.contacts)))
-        return Outcome(after, qacc, tau, touching, contact, terms.mass_times(qacc) - known, resting, conflicts, plan)
+        return Outcome(after, qacc, tau, touching, contact, self._meter.others(contact), resting, conflicts, plan)
 
     def _take_up(self, state: State) -> None:
         """Put the simulator where the state is, unless it is there already: its warm start is a part of it."""
