@@ -120,7 +120,8 @@ def run(
     world: Annotated[
         str | None,
         typer.Option(
-            help="What becomes of plans: they happen as they are (direct), or what their torques lead to (rigid)."
+            help="What becomes of plans: they happen as they are (direct), or what their torques lead to, under exact contact "
+            "(rigid) or in MuJoCo's own contact physics (simulated)."
         ),
     ] = None,
     controller: Annotated[

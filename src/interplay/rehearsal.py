@@ -57,6 +57,7 @@ from interplay.objectives.relative import RelativePose
 from interplay.qp.problem import QP
 from interplay.qp.solvers import make_solver
 from interplay.scene.scene import GROUND, Scene
+from interplay.worlds.simulated import SimulatedWorld
 
 Progress = Callable[[int, int, str], None]
 """Called with (kernels that are ready, all kernels, the one that was compiled last)."""
@@ -287,6 +288,11 @@ def _parts() -> list[Callable[[], object]]:
         for pairs in ((("a/bottom", GROUND),), (("a/bottom", GROUND), ("b/bottom", GROUND), ("b/front", "a/rear"))):
             controller.solve(state, Demands(contacts(*pairs).items, objectives, collisions.pairs, limits=limits))
 
+    def simulate() -> None:
+        world = SimulatedWorld(SimulatedWorld.prepared(scene, controller.dt), controller.dt)
+        plan = controller.solve(state, Demands(contacts(("a/bottom", GROUND)).items))
+        world.advance(state, plan, controller.dt)
+
     pose = pose_value(terms.site_xpos[scene.site("b/top")].copy())
     limits = SpeedLimit("b", 100.0), KeepWithin("b", (-9.0,) * 3, (9.0,) * 3)
     objectives: tuple[Objective, ...] = (
@@ -305,7 +311,7 @@ def _parts() -> list[Callable[[], object]]:
         Posture("door"),
     )
     near = partial(controller.near, state, Demands(pairs=collisions.pairs))
-    return [_hit_a_row, touch, near, *map(want, objectives), *map(limit, limits), move, program, whole]
+    return [_hit_a_row, touch, near, *map(want, objectives), *map(limit, limits), move, program, simulate, whole]
 
 
 def _hit_a_row() -> None:

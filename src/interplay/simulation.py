@@ -14,7 +14,7 @@ from interplay.constraints.base import Limit
 from interplay.constraints.collision import ActivePairs
 from interplay.constraints.collision_set import CollisionSet
 from interplay.constraints.contact_set import ContactSet
-from interplay.control.controller import NOBODY, Controller, Demands
+from interplay.control.controller import NOBODY, Demands
 from interplay.control.dump import write_dump
 from interplay.control.independent import IndependentController
 from interplay.control.integrated import IntegratedController
@@ -33,7 +33,7 @@ from interplay.scene.scene import Scene
 from interplay.worlds.direct import DirectWorld
 from interplay.worlds.rigid import RigidWorld
 from interplay.worlds.simulated import SimulatedWorld
-from interplay.worlds.world import Outcome, World
+from interplay.worlds.world import Outcome
 
 if TYPE_CHECKING:
     from interplay.motion.machine import Entry
@@ -78,9 +78,9 @@ class Simulation:
         world = chosen.natural_world if world is None else world
         kind = pick("world", world, WORLDS)
         self.scene = scene = kind.prepared(scene, number("dt", dt, 1e-5, 0.2, "s"))
-        self.controller: Controller = chosen(scene, dt, solver, kind.manner)
+        self.controller = chosen(scene, dt, solver, kind.manner)
         self.dt = self.controller.dt
-        self.world: World = kind(scene, self.dt)
+        self.world = kind(scene, self.dt)
         if world == "direct" and chosen.natural_world != "direct":
             raise InputError(
                 f"world: the plans of the {controller} controller are no motion: expected 'rigid', got 'direct'"

@@ -138,7 +138,7 @@ class Bookkeeper:
 
     def _momenta(self, terms: Kinematics) -> np.ndarray:
         """Return the linear momenta (K, 3) of floating trees."""
-        return np.array([terms.momentum(tree)[0][:3] for tree in self._trees]).reshape(-1, 3)
+        return np.array([terms.momentum(tree)[0][:3] for tree in self._trees.tolist()]).reshape(-1, 3)
 
     def _depth(self, step: Step, time: float) -> float:
         """Return how deep [m] the worst pair that should be apart is in a step, and take all that overlap down."""
