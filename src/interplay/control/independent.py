@@ -22,7 +22,7 @@ import numpy as np
 from scipy import sparse
 
 from interplay.constraints.collision import ActivePairs
-from interplay.constraints.contact import TORQUE_ARM
+from interplay.constraints.contact_kernels import TORQUE_ARM
 from interplay.constraints.manner import EXACT, Manner
 from interplay.control.assembly import Assembly
 from interplay.control.controller import Demands

@@ -31,7 +31,7 @@ class Meet(Pose):
     def __init__(
         self,
         surface: str,
-        target: str | Sequence[float],
+        target: str | Sequence[float] | np.ndarray,
         terms: Kinematics,
         begin: float,
         seconds: float,

@@ -10,7 +10,8 @@ import mujoco
 import numba
 import numpy as np
 
-from interplay.constraints.contact import Contact, ContactRows, load
+from interplay.constraints.contact import Contact, ContactRows
+from interplay.constraints.contact_kernels import load
 from interplay.maths.rotations import rotation_log
 from interplay.scene.kinematics import Kinematics
 
