@@ -10,8 +10,10 @@ from interplay.io.clips.body import Body
 from interplay.io.clips.capture import Capture
 
 _SLOW, _FAST = 0.35, 0.55
-"""Speeds [m/s] of an adult's heel or toes below which it comes to stand, and above which it has left."""
-_LOW, _HIGH = 0.035, 0.05
+"""Speeds [m/s] of an adult's heel or toes below which they surely stand, and above which they do not."""
+_ROLLING = 0.18
+"""How much of the person's own speed they may have more: joints lie above the sole, and move as it rolls."""
+_LOW, _HIGH = 0.02, 0.03
 """Heights [m] over where it stands when flat, likewise."""
 _FLAT_SPEED = 0.2
 _SHORTEST, _GAP = 0.04, 0.05
@@ -52,13 +54,15 @@ def find_footing(capture: Capture, body: Body, soles: dict[str, np.ndarray], sca
     floor = _floor(ankles, standing, body.ankle / scale)
     flat = {side: _flattening(soles[side][standing[side]]) for side in SIDES}
     heels, toes = {}, {}
+    hips = 0.5 * (capture.points["left_thigh"] + capture.points["right_thigh"])
+    rolling = _ROLLING * speed(hips, fps) / size
     for side in SIDES:
         turned = soles[side] @ flat[side]
         heel = ankles[side] + turned @ (_corner(body, side, heel=True) / scale)
         for point, out in ((heel, heels), (tips[side], toes)):
             height = above(floor, point)
             level = float(np.median(height[standing[side]])) if standing[side].any() else float(height.min())
-            out[side] = on_ground(speed(point, fps) / size, (height - level) / size, fps)
+            out[side] = on_ground(speed(point, fps) / size - rolling, (height - level) / size, fps)
     return Footing(flat, floor, heels, toes)
 
 
@@ -78,18 +82,17 @@ def speed(points: np.ndarray, fps: float) -> np.ndarray:
 
 
 def on_ground(speeds: np.ndarray, heights: np.ndarray, fps: float) -> np.ndarray:
-    """Return when (T,) a point is on the ground: once low and slow, until it is high or fast; nothing shorter than a moment."""
-    enters = (speeds < _SLOW) & (heights < _LOW)
-    stays = (speeds < _FAST) & (heights < _HIGH)
-    return lasting(held(enters, stays), fps, _SHORTEST, _GAP)
+    """Return when (T,) a point is on the ground: around where it is surely low and slow, as long as it is neither high nor fast."""
+    surely = (speeds < _SLOW) & (heights < _LOW)
+    rather = (speeds < _FAST) & (heights < _HIGH)
+    return lasting(around(surely, rather), fps, _SHORTEST, _GAP)
 
 
-def held(enters: np.ndarray, stays: np.ndarray) -> np.ndarray:
-    """Return runs of ``stays`` from where they are first entered: what begins strictly ends late."""
-    out, inside = np.zeros(len(enters), bool), False
-    for t in range(len(enters)):
-        inside = bool(stays[t] and (inside or enters[t]))
-        out[t] = inside
+def around(surely: np.ndarray, rather: np.ndarray) -> np.ndarray:
+    """Return the runs of ``rather`` that are sure somewhere: one moment decides whether, weaker signs how long."""
+    out = np.zeros(len(rather), bool)
+    for begin, end in runs(rather):
+        out[begin:end] = surely[begin:end].any()
     return out
 
 
