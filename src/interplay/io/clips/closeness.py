@@ -56,7 +56,7 @@ class Closeness:
         m, rows = self._model, np.array(listed)
         frames, geoms, distance = rows[:, 0].astype(np.int64), rows[:, 1:3].astype(np.int64), rows[:, 3]
         bodies, points = m.geom_bodyid[geoms].astype(np.int64), rows[:, 4:].reshape(-1, 2, 3)
-        wanted = np.where(m.geom_type[geoms[:, 0]] == mujoco.mjtGeom.mjGEOM_PLANE, 0.0, _MARGIN)
+        ground = m.geom_type[geoms[:, 0]] == mujoco.mjtGeom.mjGEOM_PLANE
         trees = m.body_treeid[bodies]
         part = np.where((trees.min(1) >= 0) & (trees[:, 0] != trees[:, 1]), share, 1.0)
         kept = np.abs(distance) > 1e-9
@@ -64,6 +64,6 @@ class Closeness:
             both = np.flatnonzero((bodies == pair).all(1))
             kept[both[np.isin(frames[both], list(meant))]] = False
         normals = (points[:, 1] - points[:, 0]) / np.where(kept, distance, 1.0)[:, None]
-        ways = part * np.minimum(wanted - distance, _PUSH)
+        ways = part * np.minimum(np.where(ground, 0.0, _MARGIN) - distance, _PUSH)
         found = (frames, bodies, points.copy(), normals, ways, _CLOSE / part, np.zeros(len(ways), bool))
         return Near(*(array[kept] for array in found))
