@@ -12,7 +12,6 @@ from interplay.io.clips.capture import LIMBS
 from interplay.io.clips.names import PARTS
 from interplay.scene.scene import Scene
 
-
 _ABOVE = {"hand": "forearm", "forearm": "upper_arm"}
 _SHORTEST = 0.01
 """Length of a bone [m] below which its direction says nothing."""

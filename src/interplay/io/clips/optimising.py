@@ -39,6 +39,8 @@ _SMOOTH = 0.004
 """Weight [s²] of the acceleration of what is changed."""
 _ROUGHLY = 20.0
 """Frames per second of the first optimum, which is of all characters together."""
+_TRIALS = (2, 1)
+"""How often a step is solved for to find what limits it, exactly and roughly."""
 _SWEEPS, _SETTLED, _AROUND = (6, 8), (4e-3, 0.03), 0.1
 """Most steps over a clip; a frame that changes by less [rad, m], exactly or roughly, is settled, unless one so near [s] is not."""
 
@@ -69,6 +71,11 @@ def surface_points(kinetics: Kinetics, surface: Palm) -> np.ndarray:
     return kinetics.xpos[:, surface.body] + kinetics.xmat[:, surface.body] @ surface.point
 
 
+def spread(T: int, fps: float, rate: float) -> np.ndarray:
+    """Return frames, of T at so many a second, that are spread evenly at a lower rate; the first and the last are among them."""
+    return np.round(np.linspace(0, T - 1, max(2, 1 + round((T - 1) * min(rate / fps, 1.0))))).astype(int)
+
+
 def optimise(
     m: mujoco.MjModel,
     data: mujoco.MjData,
@@ -86,7 +93,7 @@ def optimise(
     """
     T, solids = len(qpos), Solids(m)
     tasks = [Tasks.of(free_items(p) + _pin_items(p, pin)) for p, pin in zip(persons, pins, strict=True)]
-    few = np.round(np.linspace(0, T - 1, max(2, 1 + round((T - 1) / fps * min(_ROUGHLY, fps))))).astype(int)
+    few = spread(T, fps, _ROUGHLY)
     some = [meeting._replace(frames=np.flatnonzero(np.isin(few, meeting.frames))) for meeting in meetings]
     together = Unknowns(m, [person.body.dofs for person in persons])
     rough = _Optimum(m, data, solids, persons, [meeting for meeting in some if len(meeting.frames)])
@@ -149,7 +156,7 @@ class _Optimum:
             look = self._closeness.look if sweep or not rough else None  # first, bodies come to where they belong
             kinetics.update(self._model, self._data, qpos, np.flatnonzero(moving).tolist(), look)
             near = Near.joined([self._closeness.near(share), *self._meeting_rows(kinetics, share)])
-            found, largest = steps(asked, kinetics, qpos, near, smooth, moving), np.zeros(T)
+            found, largest = steps(asked, kinetics, qpos, near, smooth, moving, _TRIALS[rough]), np.zeros(T)
             for k, (one, step) in enumerate(zip(asked, found, strict=True)):
                 # Back and forth (a knee that is almost straight, an arm on either side of a leg): slower there.
                 swings = (step * last[k] < 0) & (np.abs(step) > 0.4 * np.abs(last[k])) & (np.abs(step) > settled)

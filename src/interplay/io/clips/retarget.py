@@ -12,15 +12,15 @@ from scipy.interpolate import CubicSpline
 from interplay.io.clips.capture import Capture
 from interplay.io.clips.contacts import Meeting, find_meetings
 from interplay.io.clips.footprints import Pins, find_pins
-from interplay.io.clips.optimising import Progress, free_items, optimise, surface_points
+from interplay.io.clips.optimising import Progress, free_items, optimise, spread, surface_points
 from interplay.io.clips.persons import Person, prepare
 from interplay.io.clips.solving import NOTHING_NEAR, Asked, Tasks, Unknowns, kinetics_of, steps
 from interplay.maths.rotations import continuous
 from interplay.motion.clip import Touch
 from interplay.scene.scene import Scene
 
-_KNOTS = 15.0
-"""Frames per second of the first guess."""
+_FIRST, _THEN = 5.0, 20.0
+"""Frames per second of the first guess, one after another, and of the next one."""
 _FARTHEST_SHIFT = 0.5
 
 
@@ -69,41 +69,49 @@ def retarget(
 def _first_guess(
     m: mujoco.MjModel, data: mujoco.MjData, qpos: np.ndarray, person: Person, unknowns: Unknowns, fps: float
 ) -> np.ndarray:
-    """Return configurations that follow a person where nothing touches: one after another at some frames, then all together."""
-    tasks = Tasks.of(free_items(person))
-    T = len(qpos)
-    stride = max(1, round(fps / _KNOTS))
-    knots = np.unique(np.append(np.arange(0, T, stride), T - 1))
-    at = qpos[:1].copy()
-    r = unknowns.roots[0][0]
+    """Return configurations that follow a person where nothing touches: a few one after another, then more, then all together."""
+    tasks, T = Tasks.of(free_items(person)), len(qpos)
+
+    def improved(at: np.ndarray, frames: np.ndarray, trials: int, slower: float = 0.0) -> np.ndarray:
+        """Return configurations of some frames after a few steps."""
+        asked, change = tasks.frames(frames), np.zeros((len(frames), len(unknowns.dofs)))
+        for _ in range(trials):
+            one = Asked(unknowns, asked, change, change + slower)
+            (step,) = steps([one], kinetics_of(m, data, at), at, NOTHING_NEAR, 0.0)
+            at = unknowns.moved(at, step)
+            if np.abs(step).max() < 2e-3:
+                break
+        return at
+
+    at, r = qpos[:1].copy(), unknowns.roots[0][0]
     pelvis = person.body.ids["pelvis"]
     at[0, r : r + 3] = person.places["left_thigh"][0]
     if m.body_rootid[pelvis] == pelvis:
         mujoco.mju_mat2Quat(at[0, r + 3 : r + 7], np.ascontiguousarray(person.turns["pelvis"][0]).reshape(-1))
-    still, found = np.zeros((1, len(unknowns.dofs))), []
+    at = improved(at, np.zeros(1, int), 30, slower=0.1)
+    knots, found = spread(T, fps, _FIRST), []
     for k, t in enumerate(knots):
-        one = tasks.frames(np.array([t]))
-        for trial in range(60 if k == 0 else 5):
-            damping = np.full_like(still, 0.1 if k == 0 and trial < 30 else 0.0)
-            (step,) = steps([Asked(unknowns, one, still, damping)], kinetics_of(m, data, at), at, NOTHING_NEAR, 0.0)
-            at = unknowns.moved(at, step)
-            if np.abs(step).max() < 2e-3:
-                break
+        at = improved(at, np.array([t]), 30 if k == 0 else 10)
         found.append(at[0].copy())
-    qpos = _between(qpos, np.array(found), knots, unknowns)
-    zero = np.zeros((T, len(unknowns.dofs)))
-    for _ in range(2):
-        (step,) = steps([Asked(unknowns, tasks, zero, zero)], kinetics_of(m, data, qpos), qpos, NOTHING_NEAR, 0.0)
-        qpos = unknowns.moved(qpos, step)
+    some = np.array(found)
+    for rate, trials in ((_THEN, 3), (fps, 2)):
+        frames = spread(T, fps, rate)
+        guess = _between(np.repeat(qpos[:1], len(frames), axis=0), some, knots, frames, unknowns)
+        some = improved(guess, frames, trials)
+        knots = frames
+    qpos = qpos.copy()
+    own = unknowns.addresses
+    qpos[:, own] = some[:, own]
     return qpos
 
 
-def _between(qpos: np.ndarray, found: np.ndarray, knots: np.ndarray, unknowns: Unknowns) -> np.ndarray:
-    """Return all frames from those at some: cubic, the root's quaternion made one again."""
-    r, out = unknowns.roots[0][0], qpos.copy()
-    own = np.concatenate([np.arange(r, r + 7), unknowns.scalars])
+def _between(
+    qpos: np.ndarray, found: np.ndarray, knots: np.ndarray, frames: np.ndarray, unknowns: Unknowns
+) -> np.ndarray:
+    """Return configurations of frames from those at knots: cubic, the root's quaternion made one again."""
+    r, own, out = unknowns.roots[0][0], unknowns.addresses, qpos.copy()
     found[:, r + 3 : r + 7] = continuous(found[:, r + 3 : r + 7])
-    out[:, own] = CubicSpline(knots, found[:, own])(np.arange(len(qpos))) if len(knots) > 1 else found[:, own]
+    out[:, own] = CubicSpline(knots, found[:, own])(frames)
     out[:, r + 3 : r + 7] /= np.linalg.norm(out[:, r + 3 : r + 7], axis=1, keepdims=True)
     return out
 

@@ -28,13 +28,12 @@ from interplay.io.clips.kernels import (
 
 _LIMIT = 1e6
 """Weight [1/rad²] of joints at their limits."""
-_WINDOW, _OVERLAP = 500, 50
+_WINDOW, _OVERLAP = 250, 40
 """Frames of a clip that are solved for at once, and how many of them the next ones begin with again."""
 _POOL = ThreadPoolExecutor(2, "clips")
 _LARGEST_STEP = 0.5
 _HELD, _HOLD = 3, 1e9
 """Frames beside those that move which stay as they are, and the weight that holds them."""
-_TRIALS = 2
 _LEAST = 0.1
 """Least cost [1/rad²] of any change within a step."""
 
@@ -181,6 +180,9 @@ class Unknowns:
         """Which of the unknowns are joints."""
         joints = m.dof_jntid[self.dofs[self.columns]]
         self.scalars = m.jnt_qposadr[joints].astype(int)
+        places = [np.arange(root, root + 7) for root, _ in self.roots]
+        self.addresses = np.concatenate([*places, self.scalars])
+        """Where all of it is in a configuration."""
         limited = m.jnt_limited[joints].astype(bool)
         self.low = np.where(limited, m.jnt_range[joints, 0], -np.inf)
         self.high = np.where(limited, m.jnt_range[joints, 1], np.inf)
@@ -222,10 +224,11 @@ class Unknowns:
         smooth: float,
         damping: np.ndarray,
         still: np.ndarray,
+        trials: int,
     ) -> np.ndarray:
         """Return the step of the frames of a span at once.
 
-        Which limits hold is found by solving again: first those that are violated, then those that the step would violate.
+        Limits that are violated hold; which ones the step would violate is found by solving again, so many times in all.
         """
         begin, end = span
         kinetics, tasks, near = kinetics.frames(begin, end), tasks.frames(slice(begin, end)), near.window(begin, end)
@@ -241,7 +244,7 @@ class Unknowns:
         over = np.maximum(values - self.high, 0) - np.maximum(self.low - values, 0)
         active = near.held | (near.ways > 0)
         step = np.zeros((T, n))
-        for _ in range(_TRIALS if smooth else 1):
+        for _ in range(trials):
             matrix, x = band.copy(), right.copy()
             add_limits(over, values, self.low, self.high, self.columns, n, _LIMIT, matrix, x)
             add_rows(near.frames, rows, near.ways, near.weights, active, matrix, x)
@@ -272,6 +275,7 @@ def steps(
     near: Near,
     smooth: float,
     moving: np.ndarray | None = None,
+    trials: int = 1,
 ) -> list[np.ndarray]:
     """Return the Gauss–Newton steps (T, n) in frames that still move; long runs of them in windows, two at a time."""
     still = np.zeros(len(qpos), bool) if moving is None else ~moving
@@ -279,7 +283,9 @@ def steps(
 
     def solve(job: tuple[int, tuple[int, int]]) -> np.ndarray:
         one = asked[job[0]]
-        return one.unknowns.window(job[1], kinetics, one.tasks, qpos, one.change, near, smooth, one.damping, still)
+        return one.unknowns.window(
+            job[1], kinetics, one.tasks, qpos, one.change, near, smooth, one.damping, still, trials
+        )
 
     out, total = [np.zeros_like(one.change) for one in asked], [np.zeros(len(still)) for _ in asked]
     for (k, (begin, end)), step in zip(jobs, (map if len(jobs) == 1 else _POOL.map)(solve, jobs), strict=True):
