@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -18,6 +19,8 @@ _LOW, _HIGH = 0.02, 0.03
 _FLAT_SPEED = 0.2
 _SHORTEST, _GAP = 0.04, 0.05
 """Shortest contact, and longest gap that is none [s]."""
+_STRAYS, _STILL = 10.0, 0.001
+"""How much farther than on the mean what stands may be off its place, and how far in any case [m]."""
 _STEEPEST = 0.08
 """Slope of a captured floor beyond which it is no floor that was set up askew."""
 _SMOOTHED = 0.025
@@ -58,11 +61,12 @@ def find_footing(capture: Capture, body: Body, soles: dict[str, np.ndarray], sca
     rolling = _ROLLING * speed(hips, fps) / size
     for side in SIDES:
         turned = soles[side] @ flat[side]
-        heel = ankles[side] + turned @ (_corner(body, side, heel=True) / scale)
-        for point, out in ((heel, heels), (tips[side], toes)):
-            height = above(floor, point)
+        heel, front = (ankles[side] + turned @ (_corner(body, side, heel=back) / scale) for back in (True, False))
+        for points, out in (((heel,), heels), ((tips[side], front), toes)):
+            height = above(floor, points[0])
             level = float(np.median(height[standing[side]])) if standing[side].any() else float(height.min())
-            out[side] = on_ground(speed(point, fps) / size - rolling, (height - level) / size, fps)
+            down = on_ground(speed(points[0], fps) / size - rolling, (height - level) / size, fps)
+            out[side] = still(points, down)
     return Footing(flat, floor, heels, toes)
 
 
@@ -86,6 +90,21 @@ def on_ground(speeds: np.ndarray, heights: np.ndarray, fps: float) -> np.ndarray
     surely = (speeds < _SLOW) & (heights < _LOW)
     rather = (speeds < _FAST) & (heights < _HIGH)
     return lasting(around(surely, rather), fps, _SHORTEST, _GAP)
+
+
+def still(points: Sequence[np.ndarray], mask: np.ndarray) -> np.ndarray:
+    """Return a mask (T,) without the ends of runs at which a point is off its place by far more than it strays on the mean.
+
+    That tells to the frame when a foot stands in motion that was not captured but made, and changes little else. Of some points
+    (T, 3) the one that strays least is the one that stands.
+    """
+    out = np.zeros(len(mask), bool)
+    for begin, end in runs(mask):
+        strays = [np.linalg.norm(p[begin:end] - np.median(p[begin:end], axis=0), axis=1) for p in points]
+        stray = min(strays, key=lambda way: float(np.percentile(way, 90)))
+        near = np.flatnonzero(stray <= max(_STRAYS * float(np.median(stray)), _STILL))
+        out[begin + near[0] : begin + near[-1] + 1] = True
+    return out
 
 
 def around(surely: np.ndarray, rather: np.ndarray) -> np.ndarray:

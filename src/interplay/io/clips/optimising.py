@@ -41,8 +41,12 @@ _ROUGHLY = 20.0
 """Frames per second of the first optimum, which is of all characters together."""
 _TRIALS = (2, 1)
 """How often a step is solved for to find what limits it, exactly and roughly."""
+_LEAST = 0.1
+"""Least cost [1/rad²] of a change in a step: where shapes touch, what is free must not swing."""
 _SWEEPS, _SETTLED, _AROUND = (6, 8), (4e-3, 0.03), 0.1
 """Most steps over a clip; a frame that changes by less [rad, m], exactly or roughly, is settled, unless one so near [s] is not."""
+_SMALLEST = 0.25
+"""A step over few frames counts as much as one over this part of them."""
 
 Progress = Callable[[float], None]
 
@@ -145,15 +149,15 @@ class _Optimum:
         """Return changes (T, n) of configurations, from unknowns, what is asked of them, and the changes to begin with."""
         T, smooth, share = len(start), (_SMOOTH * fps**2) ** 2, 1.0 / len(given)
         settled = _SETTLED[rough]
-        asked = [Asked(*one, np.zeros_like(one[2])) for one in given]
+        asked = [Asked(*one, np.zeros_like(one[2]), _LEAST) for one in given]
         last = [np.zeros_like(one.change) for one in asked]
-        kinetics, moving = Kinetics.room(self._model, T), np.ones(T, bool)
-        for sweep in range(_SWEEPS[rough]):
+        kinetics, moving, swept = Kinetics.room(self._model, T), np.ones(T, bool), 0.0
+        while swept < _SWEEPS[rough] and moving.any():
             qpos = start
             for one in asked:
                 qpos = one.unknowns.moved(qpos, one.change)
             self._closeness.forget(moving)
-            look = self._closeness.look if sweep or not rough else None  # first, bodies come to where they belong
+            look = self._closeness.look if swept or not rough else None  # first, bodies come to where they belong
             kinetics.update(self._model, self._data, qpos, np.flatnonzero(moving).tolist(), look)
             near = Near.joined([self._closeness.near(share), *self._meeting_rows(kinetics, share)])
             found, largest = steps(asked, kinetics, qpos, near, smooth, moving, _TRIALS[rough]), np.zeros(T)
@@ -163,11 +167,10 @@ class _Optimum:
                 damping = np.where(swings, np.maximum(2.0 * one.damping, 0.5), 0.7 * one.damping)
                 asked[k], last[k] = one._replace(change=one.change + step, damping=damping), step
                 largest = np.maximum(largest, np.abs(step).max(1))
+            swept += max(float(moving.mean()), _SMALLEST)
             if look is not None:
                 moving &= _around(largest > settled, round(_AROUND * fps))
-            progress((sweep + 1) / _SWEEPS[rough])
-            if not moving.any():
-                break
+            progress(min(swept / _SWEEPS[rough], 1.0))
         return [one.change for one in asked]
 
     def _meeting_rows(self, kinetics: Kinetics, share: float) -> Iterator[Near]:

@@ -19,8 +19,8 @@ from interplay.maths.rotations import continuous
 from interplay.motion.clip import Touch
 from interplay.scene.scene import Scene
 
-_FIRST, _THEN = 5.0, 20.0
-"""Frames per second of the first guess, one after another, and of the next one."""
+_KNOTS = 15.0
+"""Frames per second of the first guess."""
 _FARTHEST_SHIFT = 0.5
 
 
@@ -69,7 +69,7 @@ def retarget(
 def _first_guess(
     m: mujoco.MjModel, data: mujoco.MjData, qpos: np.ndarray, person: Person, unknowns: Unknowns, fps: float
 ) -> np.ndarray:
-    """Return configurations that follow a person where nothing touches: a few one after another, then more, then all together."""
+    """Return configurations that follow a person where nothing touches: one after another at some frames, then all together."""
     tasks, T = Tasks.of(free_items(person)), len(qpos)
 
     def improved(at: np.ndarray, frames: np.ndarray, trials: int, slower: float = 0.0) -> np.ndarray:
@@ -89,29 +89,20 @@ def _first_guess(
     if m.body_rootid[pelvis] == pelvis:
         mujoco.mju_mat2Quat(at[0, r + 3 : r + 7], np.ascontiguousarray(person.turns["pelvis"][0]).reshape(-1))
     at = improved(at, np.zeros(1, int), 30, slower=0.1)
-    knots, found = spread(T, fps, _FIRST), []
+    knots, found = spread(T, fps, _KNOTS), []
     for k, t in enumerate(knots):
         at = improved(at, np.array([t]), 30 if k == 0 else 10)
         found.append(at[0].copy())
-    some = np.array(found)
-    for rate, trials in ((_THEN, 3), (fps, 2)):
-        frames = spread(T, fps, rate)
-        guess = _between(np.repeat(qpos[:1], len(frames), axis=0), some, knots, frames, unknowns)
-        some = improved(guess, frames, trials)
-        knots = frames
-    qpos = qpos.copy()
-    own = unknowns.addresses
-    qpos[:, own] = some[:, own]
-    return qpos
+    own, out = unknowns.addresses, qpos.copy()
+    out[:, own] = improved(_between(qpos, np.array(found), knots, unknowns), np.arange(T), 2)[:, own]
+    return out
 
 
-def _between(
-    qpos: np.ndarray, found: np.ndarray, knots: np.ndarray, frames: np.ndarray, unknowns: Unknowns
-) -> np.ndarray:
-    """Return configurations of frames from those at knots: cubic, the root's quaternion made one again."""
+def _between(qpos: np.ndarray, found: np.ndarray, knots: np.ndarray, unknowns: Unknowns) -> np.ndarray:
+    """Return all frames from those at some: cubic, the root's quaternion made one again."""
     r, own, out = unknowns.roots[0][0], unknowns.addresses, qpos.copy()
     found[:, r + 3 : r + 7] = continuous(found[:, r + 3 : r + 7])
-    out[:, own] = CubicSpline(knots, found[:, own])(frames)
+    out[:, own] = CubicSpline(knots, found[:, own])(np.arange(len(qpos)))
     out[:, r + 3 : r + 7] /= np.linalg.norm(out[:, r + 3 : r + 7], axis=1, keepdims=True)
     return out
 

@@ -34,8 +34,6 @@ _POOL = ThreadPoolExecutor(2, "clips")
 _LARGEST_STEP = 0.5
 _HELD, _HOLD = 3, 1e9
 """Frames beside those that move which stay as they are, and the weight that holds them."""
-_LEAST = 0.1
-"""Least cost [1/rad²] of any change within a step."""
 
 
 class Item(NamedTuple):
@@ -213,59 +211,61 @@ class Unknowns:
         out[:, self.scalars] = np.clip(out[:, self.scalars], self.low, self.high)
         return out
 
-    def window(
-        self,
-        span: tuple[int, int],
-        kinetics: Kinetics,
-        tasks: Tasks,
-        qpos: np.ndarray,
-        change: np.ndarray,
-        near: Near,
-        smooth: float,
-        damping: np.ndarray,
-        still: np.ndarray,
-        trials: int,
-    ) -> np.ndarray:
-        """Return the step of the frames of a span at once.
-
-        Limits that are violated hold; which ones the step would violate is found by solving again, so many times in all.
-        """
-        begin, end = span
-        kinetics, tasks, near = kinetics.frames(begin, end), tasks.frames(slice(begin, end)), near.window(begin, end)
-        values, T, n = qpos[begin:end, self.scalars], end - begin, len(self.dofs)
-        band, right = np.zeros((T * n, 2 * n + 1 if smooth else n)), np.zeros(T * n)
-        add_tasks(*kinetics, *tasks, self.trees, self.dofs, self.chains, band, right)
-        band[:, 0] *= 1.0 + damping[begin:end].reshape(-1)
-        band[:, 0] += _LEAST
-        if smooth:
-            add_smoothness(change[begin:end], smooth * self.stiffness, band, right)
-        band[np.repeat(still[begin:end], n), 0] += _HOLD
-        rows = near_rows(*kinetics[:2], *near[:4], self.trees, self.dofs, self.chains)
-        over = np.maximum(values - self.high, 0) - np.maximum(self.low - values, 0)
-        active = near.held | (near.ways > 0)
-        step = np.zeros((T, n))
-        for _ in range(trials):
-            matrix, x = band.copy(), right.copy()
-            add_limits(over, values, self.low, self.high, self.columns, n, _LIMIT, matrix, x)
-            add_rows(near.frames, rows, near.ways, near.weights, active, matrix, x)
-            solve_band(matrix, x)
-            step = x.reshape(T, n)
-            after = values + step[:, self.columns]
-            beyond = np.maximum(after - self.high, 0) - np.maximum(self.low - after, 0)
-            pressing = near.held | ((rows * step[near.frames]).sum(1) < near.ways)
-            if (np.sign(beyond) == np.sign(over)).all() and (pressing == active).all():
-                break
-            over, active = beyond, pressing
-        return step
-
 
 class Asked(NamedTuple):
-    """What a step must know of some unknowns: what is asked, the changes so far (T, n), and how much slower each is (Marquardt's)."""
+    """What a step must know of some unknowns: what is asked, the changes so far (T, n), and how much slower each is (Marquardt's).
+
+    ``least`` is the least cost [1/rad²] of any change within a step.
+    """
 
     unknowns: Unknowns
     tasks: Tasks
     change: np.ndarray
     damping: np.ndarray
+    least: float = 0.01
+
+
+def _step(
+    span: tuple[int, int],
+    asked: Asked,
+    kinetics: Kinetics,
+    qpos: np.ndarray,
+    near: Near,
+    smooth: float,
+    still: np.ndarray,
+    trials: int,
+) -> np.ndarray:
+    """Return the step of the frames of a span at once.
+
+    Limits that are violated hold; which ones the step would violate is found by solving again, so many times in all.
+    """
+    (begin, end), it = span, asked.unknowns
+    kinetics, near = kinetics.frames(begin, end), near.window(begin, end)
+    values, T, n = qpos[begin:end, it.scalars], end - begin, len(it.dofs)
+    band, right = np.zeros((T * n, 2 * n + 1 if smooth else n)), np.zeros(T * n)
+    add_tasks(*kinetics, *asked.tasks.frames(slice(begin, end)), it.trees, it.dofs, it.chains, band, right)
+    band[:, 0] *= 1.0 + asked.damping[begin:end].reshape(-1)
+    band[:, 0] += asked.least
+    if smooth:
+        add_smoothness(asked.change[begin:end], smooth * it.stiffness, band, right)
+    band[np.repeat(still[begin:end], n), 0] += _HOLD
+    rows = near_rows(*kinetics[:2], *near[:4], it.trees, it.dofs, it.chains)
+    over = np.maximum(values - it.high, 0) - np.maximum(it.low - values, 0)
+    active = near.held | (near.ways > 0)
+    step = np.zeros((T, n))
+    for _ in range(trials):
+        matrix, x = band.copy(), right.copy()
+        add_limits(over, values, it.low, it.high, it.columns, n, _LIMIT, matrix, x)
+        add_rows(near.frames, rows, near.ways, near.weights, active, matrix, x)
+        solve_band(matrix, x)
+        step = x.reshape(T, n)
+        after = values + step[:, it.columns]
+        beyond = np.maximum(after - it.high, 0) - np.maximum(it.low - after, 0)
+        pressing = near.held | ((rows * step[near.frames]).sum(1) < near.ways)
+        if (np.sign(beyond) == np.sign(over)).all() and (pressing == active).all():
+            break
+        over, active = beyond, pressing
+    return step
 
 
 def steps(
@@ -282,10 +282,7 @@ def steps(
     jobs = [(k, window) for k in range(len(asked)) for window in _windows(still)]
 
     def solve(job: tuple[int, tuple[int, int]]) -> np.ndarray:
-        one = asked[job[0]]
-        return one.unknowns.window(
-            job[1], kinetics, one.tasks, qpos, one.change, near, smooth, one.damping, still, trials
-        )
+        return _step(job[1], asked[job[0]], kinetics, qpos, near, smooth, still, trials)
 
     out, total = [np.zeros_like(one.change) for one in asked], [np.zeros(len(still)) for _ in asked]
     for (k, (begin, end)), step in zip(jobs, (map if len(jobs) == 1 else _POOL.map)(solve, jobs), strict=True):
