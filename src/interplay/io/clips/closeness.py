@@ -27,7 +27,8 @@ class Closeness:
         """Take pairs of bodies that are meant to touch, with the frames in which they are."""
         self._model, self._data, self._solids = solids.model, data, solids
         self._fromto = np.zeros(6)
-        self._found: dict[int, list[tuple[float, ...]]] = {}
+        self._rows = np.zeros((0, 10))
+        self._seen: list[tuple[float, ...]] = []
         self._meant: dict[tuple[int, int], set[int]] = {}
         for one, two, frames in touching:
             for pair in ((one, two), (two, one)):
@@ -35,25 +36,22 @@ class Closeness:
 
     def forget(self, frames: np.ndarray) -> None:
         """Forget what was near in some frames (a mask): they are looked at anew."""
-        for t in np.flatnonzero(frames).tolist():
-            self._found.pop(t, None)
+        self._rows = self._rows[~frames[self._rows[:, 0].astype(np.int64)]]
 
     def look(self, t: int) -> None:
         """Take down what is near in a frame, as the data are now."""
-        m, data, fromto, rows = self._model, self._data, self._fromto, []
+        m, data, fromto = self._model, self._data, self._fromto
         for a, b in self._solids.near(data, _REACH).tolist():
             distance = mujoco.mj_geomDistance(m, data, a, b, _REACH, fromto)
             if distance < _REACH:
-                rows.append((t, a, b, distance, *fromto.tolist()))
-        if rows:
-            self._found[t] = rows
+                self._seen.append((t, a, b, distance, *fromto.tolist()))
 
     def near(self, share: float) -> Near:
         """Return what was found; of the way between two characters each goes a share, and minds as much as if all of it."""
-        listed = [row for t in sorted(self._found) for row in self._found[t]]
-        if not listed:
+        self._rows, self._seen = np.concatenate([self._rows, np.array(self._seen).reshape(-1, 10)]), []
+        if not len(self._rows):
             return NOTHING_NEAR
-        m, rows = self._model, np.array(listed)
+        m, rows = self._model, self._rows
         frames, geoms, distance = rows[:, 0].astype(np.int64), rows[:, 1:3].astype(np.int64), rows[:, 3]
         bodies, points = m.geom_bodyid[geoms].astype(np.int64), rows[:, 4:].reshape(-1, 2, 3)
         ground = m.geom_type[geoms[:, 0]] == mujoco.mjtGeom.mjGEOM_PLANE

@@ -43,10 +43,10 @@ _TRIALS = (2, 1)
 """How often a step is solved for to find what limits it, exactly and roughly."""
 _LEAST = 0.1
 """Least cost [1/rad²] of a change in a step: where shapes touch, what is free must not swing."""
-_SWEEPS, _SETTLED, _AROUND = (6, 8), (4e-3, 0.03), 0.1
+_SWEEPS, _SETTLED, _AROUND = (4, 6), (4e-3, 0.03), 0.1
 """Most steps over a clip; a frame that changes by less [rad, m], exactly or roughly, is settled, unless one so near [s] is not."""
-_SMALLEST = 0.25
-"""A step over few frames counts as much as one over this part of them."""
+_SMALLEST, _FAR = 0.15, 8.0
+"""A step over few frames counts as one over this part of them. Frames so much farther from settled get twice as many more."""
 
 Progress = Callable[[float], None]
 
@@ -152,7 +152,7 @@ class _Optimum:
         asked = [Asked(*one, np.zeros_like(one[2]), _LEAST) for one in given]
         last = [np.zeros_like(one.change) for one in asked]
         kinetics, moving, swept = Kinetics.room(self._model, T), np.ones(T, bool), 0.0
-        while swept < _SWEEPS[rough] and moving.any():
+        while swept < 3 * _SWEEPS[rough] and moving.any():
             qpos = start
             for one in asked:
                 qpos = one.unknowns.moved(qpos, one.change)
@@ -169,7 +169,8 @@ class _Optimum:
                 largest = np.maximum(largest, np.abs(step).max(1))
             swept += max(float(moving.mean()), _SMALLEST)
             if look is not None:
-                moving &= _around(largest > settled, round(_AROUND * fps))
+                enough = settled if swept < _SWEEPS[rough] else _FAR * settled
+                moving &= _around(largest > enough, round(_AROUND * fps))
             progress(min(swept / _SWEEPS[rough], 1.0))
         return [one.change for one in asked]
 

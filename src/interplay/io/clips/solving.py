@@ -32,6 +32,8 @@ _WINDOW, _OVERLAP = 250, 40
 """Frames of a clip that are solved for at once, and how many of them the next ones begin with again."""
 _POOL = ThreadPoolExecutor(2, "clips")
 _LARGEST_STEP = 0.5
+_PASSED = 1e-3
+"""How far [rad, m] a step may go beyond limits that it did not know of before it is solved for again."""
 _HELD, _HOLD = 3, 1e9
 """Frames beside those that move which stay as they are, and the weight that holds them."""
 
@@ -261,8 +263,9 @@ def _step(
         step = x.reshape(T, n)
         after = values + step[:, it.columns]
         beyond = np.maximum(after - it.high, 0) - np.maximum(it.low - after, 0)
-        pressing = near.held | ((rows * step[near.frames]).sum(1) < near.ways)
-        if (np.sign(beyond) == np.sign(over)).all() and (pressing == active).all():
+        lacking = near.ways - (rows * step[near.frames]).sum(1)
+        pressing = near.held | (lacking > 0)
+        if (np.abs(beyond[over == 0]) < _PASSED).all() and (lacking[~active] < _PASSED).all():
             break
         over, active = beyond, pressing
     return step
