@@ -82,16 +82,20 @@ def measure_body(scene: Scene, name: str) -> Body:
             f"{name!r} cannot play a clip: it has no {', '.join(lacking)}; name them under 'bodies' of its sidecar"
         )
     turns = {part: d.xmat[body].reshape(3, 3).copy() for part, body in ids.items()}
+    surfaces = {}
+    for site in range(m.nsite):
+        owner, _, own = m.site(site).name.partition("/")
+        if owner == name and m.site_type[site] == mujoco.mjtGeom.mjGEOM_BOX:
+            surfaces[own] = Palm(int(m.site_bodyid[site]), m.site_pos[site].copy(), _matrix(m.site_quat[site])[:, 2])
     bones, lengths = {}, {}
     for part in ids:
-        side, _, plain = part.partition("_")
-        end, above = ids.get(f"{side}_{LIMBS.get(plain, '')}"), _ABOVE.get(plain)
-        bone = np.zeros(3) if end is None else d.xpos[end] - d.xpos[ids[part]]
+        bone = _bone(d, ids, surfaces, part)
         length = float(np.linalg.norm(bone))
+        side, _, plain = part.partition("_")
         if length > _SHORTEST:
             bones[part], lengths[part] = bone / length, length
-        elif above and f"{side}_{above}" in bones:  # a hand, or joints of a wrist that meet in a point
-            bones[part] = bones[f"{side}_{above}"]
+        elif f"{side}_{_ABOVE.get(plain)}" in bones:  # a hand, or joints of a wrist that meet in a point
+            bones[part] = bones[f"{side}_{_ABOVE[plain]}"]
     root = int(m.body_rootid[ids["pelvis"]])
     tree = int(m.body_treeid[root])
     dofs = np.arange(m.tree_dofadr[tree], m.tree_dofadr[tree] + m.tree_dofnum[tree])
@@ -99,14 +103,25 @@ def measure_body(scene: Scene, name: str) -> Body:
         raise InputError(f"{name!r} cannot play a clip: its root is not free to move")
     middle = (d.xpos[ids["left_thigh"]] + d.xpos[ids["right_thigh"]]) / 2
     hips = turns["pelvis"].T @ (middle - d.xpos[ids["pelvis"]])
-    surfaces = {}
-    for site in range(m.nsite):
-        owner, _, own = m.site(site).name.partition("/")
-        if owner == name and m.site_type[site] == mujoco.mjtGeom.mjGEOM_BOX:
-            surfaces[own] = Palm(int(m.site_bodyid[site]), m.site_pos[site].copy(), _matrix(m.site_quat[site])[:, 2])
     soles = {side: _sole(m, d, name, side, ids[f"{side}_foot"]) for side in ("left", "right")}
     ankle = float(np.mean([_ankle(m, d, sole, ids[f"{s}_foot"]) for s, sole in soles.items()]))
     return Body(name, ids, turns, bones, lengths, dofs, hips, soles, surfaces, ankle)
+
+
+def _bone(d: mujoco.MjData, ids: dict[str, int], surfaces: dict[str, Palm], part: str) -> np.ndarray:
+    """Return the way (3,) from a part's joint to the next one's; nothing where there is none.
+
+    An arm may have but one part below its elbow, which is its hand, too: that leads to the palm.
+    """
+    side, _, plain = part.partition("_")
+    here, turn = d.xpos[ids[part]], d.xmat[ids[part]].reshape(3, 3)
+    following, palm = LIMBS.get(plain, ""), surfaces.get(f"{side}_palm")
+    for name in (following, LIMBS.get(following, "")):
+        if f"{side}_{name}" in ids:
+            return d.xpos[ids[f"{side}_{name}"]] - here
+    if plain == "hand" and f"{side}_forearm" not in ids and palm is not None and palm.body == ids[part]:
+        return turn @ palm.point
+    return np.zeros(3)
 
 
 def _ankle(m: mujoco.MjModel, d: mujoco.MjData, sole: Sole, foot: int) -> float:
