@@ -8,6 +8,7 @@ from typing import NamedTuple
 import mujoco
 import numpy as np
 from scipy.interpolate import CubicSpline
+from scipy.signal import savgol_filter
 
 from interplay.io.clips.capture import Capture
 from interplay.io.clips.contacts import Meeting, find_meetings
@@ -21,6 +22,8 @@ from interplay.scene.scene import Scene
 
 _KNOTS = 15.0
 """Frames per second of the first guess."""
+_MOMENT, _NOISE = 0.05, 4e-4
+"""What is quicker than this [s] is noise, where there is as much of it [rad] at half of all times: captured motion has twice that."""
 _FARTHEST_SHIFT = 0.5
 
 
@@ -93,9 +96,20 @@ def _first_guess(
     for k, t in enumerate(knots):
         at = improved(at, np.array([t]), 30 if k == 0 else 10)
         found.append(at[0].copy())
-    own, out = unknowns.addresses, qpos.copy()
-    out[:, own] = improved(_between(qpos, np.array(found), knots, unknowns), np.arange(T), 2)[:, own]
+    guess, out = improved(_between(qpos, np.array(found), knots, unknowns), np.arange(T), 2), qpos.copy()
+    guess[:, r + 3 : r + 7] = continuous(guess[:, r + 3 : r + 7])
+    out[:, unknowns.addresses] = _calm(guess[:, unknowns.addresses], fps)
+    out[:, r + 3 : r + 7] /= np.linalg.norm(out[:, r + 3 : r + 7], axis=1, keepdims=True)
     return out
+
+
+def _calm(values: np.ndarray, fps: float) -> np.ndarray:
+    """Return values (T, n) as cubics through a moment around each frame have them; what is calm already stays as it is."""
+    frames = 2 * round(0.5 * _MOMENT * fps) + 1
+    if not 5 <= frames <= len(values):
+        return values
+    calm = np.asarray(savgol_filter(values, frames, 3, axis=0))
+    return calm if float(np.median(np.abs(calm - values))) > _NOISE else values
 
 
 def _between(qpos: np.ndarray, found: np.ndarray, knots: np.ndarray, unknowns: Unknowns) -> np.ndarray:
