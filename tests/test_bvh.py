@@ -13,6 +13,7 @@ from interplay.io.clips.bvh import poses, read_bvh
 from interplay.io.clips.capture import read_capture
 from interplay.io.clips.names import guess_parts, read_table, write_table
 from interplay.io.clips.retarget import retarget
+from interplay.io.export import export
 
 
 @pytest.fixture(scope="module")
@@ -60,6 +61,16 @@ def test_round_trip_gives_the_same_angles(model, tmp_path):
     assert np.degrees(np.abs(found.qpos[:, 7:] - qpos[:, 7:]).max()) < 0.5
     assert np.abs(found.qpos[:, :3] - qpos[:, :3]).max() < 2e-3
     assert all(pins.all() for pins in found.pins[0].weights.values())  # both feet stand all the time
+
+
+def test_what_is_exported_comes_back(moved, tmp_path):
+    """Through a file of our own writer, whose skeleton stands in a T and has fingers."""
+    scene, time, qpos = moved
+    ip.write_recording(tmp_path / "out", scene, time, qpos)
+    export(tmp_path / "out", tmp_path / "a.bvh", fps=60)
+    found = retarget([read_capture(tmp_path / "a.bvh")], scene, ["ann"])
+    assert len(found.qpos) == len(qpos)
+    assert np.degrees(np.abs(found.qpos[:, 7:] - qpos[:, 7:]).max()) < 0.5
 
 
 def test_a_first_frame_apart_is_no_part_of_the_motion(text, tmp_path):

@@ -14,7 +14,7 @@ from interplay.cli import app
 from interplay.errors import InputError
 from interplay.io.clips.capture import read_capture
 from interplay.io.clips.contacts import find_meetings
-from interplay.io.clips.footing import on_ground, runs
+from interplay.io.clips.footing import on_ground, runs, still
 from interplay.io.clips.persons import prepare
 from interplay.io.export import export
 from interplay.io.recording import Recording
@@ -199,6 +199,15 @@ def test_a_foot_is_on_the_ground_when_it_is_low_and_slow():
         assert len(found) == 1
         assert abs(found[0][0] - begin) <= 2
         assert abs(found[0][1] - end) <= 2
+
+
+def test_what_was_made_is_known_to_the_frame_and_what_was_captured_is_left():
+    t, rng = np.arange(100.0), np.random.default_rng(4)
+    mask = (t >= 18) & (t < 85)
+    place = np.column_stack([0.01 * (np.maximum(20 - t, 0) + np.maximum(t - 79, 0)), 0 * t, 0 * t])
+    rolling = place + np.column_stack([0.002 * np.maximum(t - 50, 0), 0 * t, 0 * t])
+    assert runs(still([rolling, place], mask)) == [(20, 80)]
+    assert (still([place + 0.006 * rng.standard_normal(place.shape)], mask) == mask).all()
 
 
 def _pair(folder, gap, drift, frames=120):

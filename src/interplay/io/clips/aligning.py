@@ -17,6 +17,9 @@ _ABOVE = {
     "foot": "shank",
 }
 
+_STRAIGHT = 0.25
+"""By how much [rad] a finger may point elsewhere than a hand that is straight."""
+
 
 def align(capture: Capture, body: Body) -> dict[str, np.ndarray]:
     """Return for each part that both have the orientation (3, 3) of the body's part in the person's standing pose.
@@ -35,7 +38,10 @@ def align(capture: Capture, body: Body) -> dict[str, np.ndarray]:
             elif plain == "foot":
                 turns[part] = _yaw(capture, body, side, before) @ before
             elif part in capture.bones and part in body.bones:
-                turns[part] = least_turn(before @ body.bones[part], capture.bones[part]) @ before
+                turn = least_turn(before @ body.bones[part], capture.bones[part])
+                # The base of a finger lies beside the axis of a hand that is straight.
+                straight = plain == "hand" and turn.trace() > 1.0 + 2.0 * np.cos(_STRAIGHT)
+                turns[part] = before if straight else turn @ before
             else:
                 turns[part] = before
     return {part: turns.get(part, turns[""]) @ body.turns[part] for part in body.turns if part in capture.turns}

@@ -12,13 +12,21 @@ from interplay.io.clips.capture import LIMBS
 from interplay.io.clips.names import PARTS
 from interplay.scene.scene import Scene
 
+_ABOVE = {"hand": "forearm", "forearm": "upper_arm"}
+_SHORTEST = 0.01
+"""Length of a bone [m] below which its direction says nothing."""
+
 
 class Sole(NamedTuple):
-    """A sole in the frame of its foot: corners (4, 3) [m] (heel, heel, toes, toes), its rotation (z up, x to the toes)."""
+    """A sole in the frame of its foot: corners (4, 3) [m] (heel, heel, toes, toes), its rotation (z up, x to the toes).
+
+    Of a ball, the corners are its middle, which is a ``radius`` [m] over the ground however the foot is turned; else that is 0.
+    """
 
     body: int
     corners: np.ndarray
     rotation: np.ndarray
+    radius: float = 0.0
 
 
 class Palm(NamedTuple):
@@ -74,16 +82,20 @@ def measure_body(scene: Scene, name: str) -> Body:
             f"{name!r} cannot play a clip: it has no {', '.join(lacking)}; name them under 'bodies' of its sidecar"
         )
     turns = {part: d.xmat[body].reshape(3, 3).copy() for part, body in ids.items()}
+    surfaces = {}
+    for site in range(m.nsite):
+        owner, _, own = m.site(site).name.partition("/")
+        if owner == name and m.site_type[site] == mujoco.mjtGeom.mjGEOM_BOX:
+            surfaces[own] = Palm(int(m.site_bodyid[site]), m.site_pos[site].copy(), _matrix(m.site_quat[site])[:, 2])
     bones, lengths = {}, {}
     for part in ids:
+        bone = _bone(d, ids, surfaces, part)
+        length = float(np.linalg.norm(bone))
         side, _, plain = part.partition("_")
-        end = ids.get(f"{side}_{LIMBS.get(plain, '')}")
-        if end is not None:
-            bone = d.xpos[end] - d.xpos[ids[part]]
-            lengths[part] = float(np.linalg.norm(bone))
-            bones[part] = bone / lengths[part]
-        elif plain == "hand" and f"{side}_forearm" in bones:
-            bones[part] = bones[f"{side}_forearm"]
+        if length > _SHORTEST:
+            bones[part], lengths[part] = bone / length, length
+        elif f"{side}_{_ABOVE.get(plain)}" in bones:  # a hand, or joints of a wrist that meet in a point
+            bones[part] = bones[f"{side}_{_ABOVE[plain]}"]
     root = int(m.body_rootid[ids["pelvis"]])
     tree = int(m.body_treeid[root])
     dofs = np.arange(m.tree_dofadr[tree], m.tree_dofadr[tree] + m.tree_dofnum[tree])
@@ -91,20 +103,31 @@ def measure_body(scene: Scene, name: str) -> Body:
         raise InputError(f"{name!r} cannot play a clip: its root is not free to move")
     middle = (d.xpos[ids["left_thigh"]] + d.xpos[ids["right_thigh"]]) / 2
     hips = turns["pelvis"].T @ (middle - d.xpos[ids["pelvis"]])
-    surfaces = {}
-    for site in range(m.nsite):
-        owner, _, own = m.site(site).name.partition("/")
-        if owner == name and m.site_type[site] == mujoco.mjtGeom.mjGEOM_BOX:
-            surfaces[own] = Palm(int(m.site_bodyid[site]), m.site_pos[site].copy(), _matrix(m.site_quat[site])[:, 2])
     soles = {side: _sole(m, d, name, side, ids[f"{side}_foot"]) for side in ("left", "right")}
     ankle = float(np.mean([_ankle(m, d, sole, ids[f"{s}_foot"]) for s, sole in soles.items()]))
     return Body(name, ids, turns, bones, lengths, dofs, hips, soles, surfaces, ankle)
 
 
+def _bone(d: mujoco.MjData, ids: dict[str, int], surfaces: dict[str, Palm], part: str) -> np.ndarray:
+    """Return the way (3,) from a part's joint to the next one's; nothing where there is none.
+
+    An arm may have but one part below its elbow, which is its hand, too: that leads to the palm.
+    """
+    side, _, plain = part.partition("_")
+    here, turn = d.xpos[ids[part]], d.xmat[ids[part]].reshape(3, 3)
+    following, palm = LIMBS.get(plain, ""), surfaces.get(f"{side}_palm")
+    for name in (following, LIMBS.get(following, "")):
+        if f"{side}_{name}" in ids:
+            return d.xpos[ids[f"{side}_{name}"]] - here
+    if plain == "hand" and f"{side}_forearm" not in ids and palm is not None and palm.body == ids[part]:
+        return turn @ palm.point
+    return np.zeros(3)
+
+
 def _ankle(m: mujoco.MjModel, d: mujoco.MjData, sole: Sole, foot: int) -> float:
     """Return the height of an ankle over its sole when that is flat on the ground."""
     to_ankle = sole.rotation.T @ (_in_body(m, d, sole.body, d.xpos[foot]) - sole.corners.mean(0))
-    return float(to_ankle[2])
+    return float(to_ankle[2]) + sole.radius
 
 
 def _in_body(m: mujoco.MjModel, d: mujoco.MjData, body: int, point: np.ndarray) -> np.ndarray:
@@ -112,7 +135,7 @@ def _in_body(m: mujoco.MjModel, d: mujoco.MjData, body: int, point: np.ndarray) 
 
 
 def _sole(m: mujoco.MjModel, d: mujoco.MjData, name: str, side: str, foot: int) -> Sole:
-    """Return the sole of a side: a patch as it is; a ball's lowest point, as one point four times."""
+    """Return the sole of a side: a patch as it is; a ball's middle, as one point four times."""
     site = mujoco.mj_name2id(m, mujoco.mjtObj.mjOBJ_SITE, f"{name}/{side}_sole")
     if site < 0:
         raise InputError(f"{name!r} cannot play a clip: it has no surface {side}_sole")
@@ -121,8 +144,8 @@ def _sole(m: mujoco.MjModel, d: mujoco.MjData, name: str, side: str, foot: int) 
     if m.site_type[site] != mujoco.mjtGeom.mjGEOM_BOX:
         up = d.xmat[body].reshape(3, 3).T @ [0, 0, 1.0]
         ahead = d.xmat[body].reshape(3, 3).T @ [1.0, 0, 0]
-        low = middle - m.site_size[site, 0] * up
-        return Sole(body, np.repeat(low[None], 4, axis=0), np.column_stack([ahead, np.cross(up, ahead), up]))
+        frame = np.column_stack([ahead, np.cross(up, ahead), up])
+        return Sole(body, np.repeat(middle[None], 4, axis=0), frame, float(m.site_size[site, 0]))
     # The patch's z looks out of the sole, down; x along the foot, to whichever end is farther from the ankle.
     up, along, half = -frame[:, 2], frame[:, 0], m.site_size[site, :2]
     if half[1] > half[0]:

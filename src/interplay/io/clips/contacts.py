@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from interplay.errors import unknown_name
-from interplay.io.clips.footing import SIDES, held, lasting, runs, speed
+from interplay.io.clips.footing import SIDES, around, lasting, runs, speed
 from interplay.io.clips.persons import Person
 from interplay.motion.clip import Touch
 
@@ -112,7 +112,7 @@ def _touching(one: np.ndarray, two: np.ndarray, near: float, fps: float) -> np.n
     apart, drift = np.linalg.norm(two - one, axis=1), speed(two - one, fps)
     both = 0.5 * (speed(one, fps) + speed(two, fps))
     slow = _DRIFT + _TOGETHER * both
-    mask = held((apart < near) & (drift < slow), (apart < _LEAVING * near) & (drift < _LEAVING * slow))
+    mask = around((apart < near) & (drift < slow), (apart < _LEAVING * near) & (drift < _LEAVING * slow))
     for begin, end in runs(mask):
         # Hands that hang side by side are near, too: unless they are very near, they must move, and together.
         going = float(both[begin:end].mean()) > 1.2 * float(drift[begin:end].mean())

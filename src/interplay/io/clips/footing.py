@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -10,12 +11,16 @@ from interplay.io.clips.body import Body
 from interplay.io.clips.capture import Capture
 
 _SLOW, _FAST = 0.35, 0.55
-"""Speeds [m/s] of an adult's heel or toes below which it comes to stand, and above which it has left."""
-_LOW, _HIGH = 0.035, 0.05
+"""Speeds [m/s] of an adult's heel or toes below which they surely stand, and above which they do not."""
+_ROLLING = 0.18
+"""How much of the person's own speed they may have more: joints lie above the sole, and move as it rolls."""
+_LOW, _HIGH = 0.02, 0.03
 """Heights [m] over where it stands when flat, likewise."""
 _FLAT_SPEED = 0.2
 _SHORTEST, _GAP = 0.04, 0.05
 """Shortest contact, and longest gap that is none [s]."""
+_STRAYS, _STILL = 10.0, 0.001
+"""How much farther than on the mean what stands may be off its place, and how far in any case [m]."""
 _STEEPEST = 0.08
 """Slope of a captured floor beyond which it is no floor that was set up askew."""
 _SMOOTHED = 0.025
@@ -52,13 +57,16 @@ def find_footing(capture: Capture, body: Body, soles: dict[str, np.ndarray], sca
     floor = _floor(ankles, standing, body.ankle / scale)
     flat = {side: _flattening(soles[side][standing[side]]) for side in SIDES}
     heels, toes = {}, {}
+    hips = 0.5 * (capture.points["left_thigh"] + capture.points["right_thigh"])
+    rolling = _ROLLING * speed(hips, fps) / size
     for side in SIDES:
         turned = soles[side] @ flat[side]
-        heel = ankles[side] + turned @ (_corner(body, side, heel=True) / scale)
-        for point, out in ((heel, heels), (tips[side], toes)):
-            height = above(floor, point)
+        heel, front = (ankles[side] + turned @ (_corner(body, side, heel=back) / scale) for back in (True, False))
+        for points, out in (((heel,), heels), ((tips[side], front), toes)):
+            height = above(floor, points[0])
             level = float(np.median(height[standing[side]])) if standing[side].any() else float(height.min())
-            out[side] = on_ground(speed(point, fps) / size, (height - level) / size, fps)
+            down = on_ground(speed(points[0], fps) / size - rolling, (height - level) / size, fps)
+            out[side] = still(points, down)
     return Footing(flat, floor, heels, toes)
 
 
@@ -78,18 +86,32 @@ def speed(points: np.ndarray, fps: float) -> np.ndarray:
 
 
 def on_ground(speeds: np.ndarray, heights: np.ndarray, fps: float) -> np.ndarray:
-    """Return when (T,) a point is on the ground: once low and slow, until it is high or fast; nothing shorter than a moment."""
-    enters = (speeds < _SLOW) & (heights < _LOW)
-    stays = (speeds < _FAST) & (heights < _HIGH)
-    return lasting(held(enters, stays), fps, _SHORTEST, _GAP)
+    """Return when (T,) a point is on the ground: around where it is surely low and slow, as long as it is neither high nor fast."""
+    surely = (speeds < _SLOW) & (heights < _LOW)
+    rather = (speeds < _FAST) & (heights < _HIGH)
+    return lasting(around(surely, rather), fps, _SHORTEST, _GAP)
 
 
-def held(enters: np.ndarray, stays: np.ndarray) -> np.ndarray:
-    """Return runs of ``stays`` from where they are first entered: what begins strictly ends late."""
-    out, inside = np.zeros(len(enters), bool), False
-    for t in range(len(enters)):
-        inside = bool(stays[t] and (inside or enters[t]))
-        out[t] = inside
+def still(points: Sequence[np.ndarray], mask: np.ndarray) -> np.ndarray:
+    """Return a mask (T,) without the ends of runs at which a point is off its place by far more than it strays on the mean.
+
+    That tells to the frame when a foot stands in motion that was not captured but made, and changes little else. Of some points
+    (T, 3) the one that strays least is the one that stands.
+    """
+    out = np.zeros(len(mask), bool)
+    for begin, end in runs(mask):
+        strays = [np.linalg.norm(p[begin:end] - np.median(p[begin:end], axis=0), axis=1) for p in points]
+        stray = min(strays, key=lambda way: float(np.percentile(way, 90)))
+        near = np.flatnonzero(stray <= max(_STRAYS * float(np.median(stray)), _STILL))
+        out[begin + near[0] : begin + near[-1] + 1] = True
+    return out
+
+
+def around(surely: np.ndarray, rather: np.ndarray) -> np.ndarray:
+    """Return the runs of ``rather`` that are sure somewhere: one moment decides whether, weaker signs how long."""
+    out = np.zeros(len(rather), bool)
+    for begin, end in runs(rather):
+        out[begin:end] = surely[begin:end].any()
     return out
 
 

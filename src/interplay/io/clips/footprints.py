@@ -42,25 +42,27 @@ def find_pins(person: Person, time: np.ndarray, contacts: Sequence[Touch] | None
         places[side], weights[side] = np.zeros((T, 4, 3)), np.zeros((T, 4))
         for begin, end in _stances(person, side, heel, toes):
             frames = np.arange(begin, end)
-            prints.append(Footprint(side, begin, end, _corners(person, side, frames, heel[frames], toes[frames])))
+            corners = _corners(person, side, frames, heel[frames], toes[frames])
+            prints.append(Footprint(side, begin, end, corners, person.body.soles[side].radius))
         weights[side][:, :2], weights[side][:, 2:] = heel[:, None], toes[:, None]
         for part, mask in ((_SOLE, heel & toes), (_HEEL, heel & ~toes), (_TOES, toes & ~heel)):
             for begin, end in runs(mask):
                 if end - begin > 1:
                     touches.append(Touch(f"{name}/{side}_{part}", GROUND, float(time[begin]), float(time[end - 1])))
     _keep_apart(prints)
-    for side, begin, end, corners in prints:
+    for side, begin, end, corners, _ in prints:
         places[side][begin:end] = corners
     return Pins(places, weights, touches)
 
 
 class Footprint(NamedTuple):
-    """Where a foot stands: its side, first frame, frame after the last, and the corners (4, 3) of its sole."""
+    """Where a foot stands: its side, first frame, frame after the last, the corners (4, 3) of its sole, and its radius if a ball."""
 
     side: str
     begin: int
     end: int
     corners: np.ndarray
+    radius: float
 
 
 def _keep_apart(prints: Sequence[Footprint]) -> None:
@@ -73,9 +75,16 @@ def _keep_apart(prints: Sequence[Footprint]) -> None:
     ]
     for _ in range(5):
         for a, b in pairs:
-            way = _way_apart(a.corners[:, :2], b.corners[:, :2])
+            way = _way_of_balls(a, b) if a.radius and b.radius else _way_apart(a.corners[:, :2], b.corners[:, :2])
             a.corners[:, :2] -= 0.5 * way
             b.corners[:, :2] += 0.5 * way
+
+
+def _way_of_balls(a: Footprint, b: Footprint) -> np.ndarray:
+    """Return the shortest way (2,) that the second of two balls must go to be beside the first."""
+    between = (b.corners - a.corners).mean(0)[:2]
+    apart = float(np.linalg.norm(between))
+    return between / max(apart, 1e-9) * max(a.radius + b.radius + _BETWEEN - apart, 0.0)
 
 
 def _way_apart(a: np.ndarray, b: np.ndarray) -> np.ndarray:
@@ -83,10 +92,7 @@ def _way_apart(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     across = [corners[1] - corners[0] for corners in (a, b)]
     best, shortest = np.zeros(2), np.inf
     for edge in across:
-        size = float(np.linalg.norm(edge))
-        if size < 1e-6:  # a ball
-            continue
-        axis = edge / size
+        axis = edge / float(np.linalg.norm(edge))
         axis = axis if (b.mean(0) - a.mean(0)) @ axis >= 0 else -axis
         inside = float((a @ axis).max() - (b @ axis).min()) + _BETWEEN
         if inside <= 0:
@@ -149,6 +155,6 @@ def _corners(person: Person, side: str, frames: np.ndarray, heel: np.ndarray, to
         turns = person.turns[f"{side}_foot"][chosen] @ sole.rotation
         edge = np.median(person.places[f"{side}_foot"][chosen] + turns @ corners[part].mean(0), axis=0)
         out += (edge - out[part].mean(0)) * [1, 1, 0]
-        height = edge[2]
-    out[:, 2] = 0.0 if abs(height) < _RAISED else height
+        height = edge[2] - sole.radius
+    out[:, 2] = sole.radius + (0.0 if abs(height) < _RAISED else height)
     return out

@@ -32,10 +32,25 @@ def turn_locally(quats, vectors):
 
 @numba.njit(cache=True, nogil=True)
 def add_tasks(
-    cdof, com, xpos, xmat, bodies, points, places, turns, place_weights, turn_weights, bones, chains, band, right
+    cdof,
+    com,
+    xpos,
+    xmat,
+    bodies,
+    points,
+    places,
+    turns,
+    place_weights,
+    turn_weights,
+    bones,
+    roots,
+    dofs,
+    chains,
+    band,
+    right,
 ):
     """Add Σ w |J δ − e|² of all items to the normal equations, kept as the lower band."""
-    T, n = cdof.shape[0], cdof.shape[1]
+    T, n = cdof.shape[0], dofs.shape[0]
     J, cols = np.empty((n, 6)), np.empty(n, np.int64)
     r, e, off, w, bone = np.empty(3), np.empty(6), np.empty((3, 3)), np.empty(6), np.empty(3)
     for t in range(T):
@@ -48,7 +63,7 @@ def add_tasks(
                 p = xpos[t, b, k]
                 for h in range(3):
                     p += xmat[t, b, k, h] * points[i, h]
-                r[k] = p - com[t, k]
+                r[k] = p - com[t, roots[b], k]
                 e[k] = places[i, t, k] - p
                 w[k], w[3 + k] = wp, wr
             if wr > 0.0:
@@ -66,7 +81,7 @@ def add_tasks(
             count = 0
             for d in range(n):
                 if chains[b, d]:
-                    point_column(cdof[t, d], r, J[count])
+                    point_column(cdof[t, dofs[d]], r, J[count])
                     if wr > 0.0:
                         less_twist(bone, J[count])
                     cols[count] = d
@@ -93,45 +108,43 @@ def less_twist(bone, row):
 
 
 @numba.njit(cache=True, nogil=True)
-def add_limits(over, values, low, high, weight, band, right):
+def add_limits(over, values, low, high, columns, n, weight, band, right):
     """Add rows that keep joints at the ends of their ranges which are over them: above (+) or below (−)."""
-    T, k = values.shape
-    n = k + 6
-    for t in range(T):
-        for j in range(k):
+    for t in range(values.shape[0]):
+        for j in range(values.shape[1]):
             if over[t, j] != 0.0:
-                end = high[j] if over[t, j] > 0.0 else low[j]
-                band[t * n + 6 + j, 0] += weight
-                right[t * n + 6 + j] += weight * (end - values[t, j])
+                end, at = high[j] if over[t, j] > 0.0 else low[j], t * n + columns[j]
+                band[at, 0] += weight
+                right[at] += weight * (end - values[t, j])
 
 
 @numba.njit(cache=True, nogil=True)
-def near_rows(cdof, com, frames, bodies, points, normals, chains):
-    """Return how fast (k, n) near shapes part by each degree of freedom; the bodies of others stay where they are."""
-    n = cdof.shape[1]
+def near_rows(cdof, com, frames, bodies, points, normals, roots, dofs, chains):
+    """Return how fast (k, n) near shapes part by each degree of freedom; bodies that none of them moves stay where they are."""
+    n = dofs.shape[0]
     rows, r, column = np.zeros((frames.shape[0], n)), np.empty(3), np.empty(6)
     for i in range(frames.shape[0]):
         t = frames[i]
         for side in range(2):
             b, sign = bodies[i, side], 2.0 * side - 1.0
             for k in range(3):
-                r[k] = points[i, side, k] - com[t, k]
+                r[k] = points[i, side, k] - com[t, roots[b], k]
             for d in range(n):
                 if chains[b, d]:
-                    point_column(cdof[t, d], r, column)
+                    point_column(cdof[t, dofs[d]], r, column)
                     for k in range(3):
                         rows[i, d] += sign * normals[i, k] * column[k]
     return rows
 
 
 @numba.njit(cache=True, nogil=True)
-def add_rows(frames, rows, ways, active, weight, band, right):
+def add_rows(frames, rows, ways, weights, active, band, right):
     """Add rows that make shapes part by so much, where they do."""
     n = rows.shape[1]
     for i in range(frames.shape[0]):
         if not active[i]:
             continue
-        t = frames[i]
+        t, weight = frames[i], weights[i]
         for a in range(n):
             if rows[i, a] == 0.0:
                 continue
@@ -160,30 +173,52 @@ def add_smoothness(change, weights, band, right):
             band[a, 2 * n] += w
 
 
+_PANEL = 4
+
+
 @numba.njit(cache=True, fastmath=True, nogil=True)
 def solve_band(band, x):
     """Solve A x = b in place, A positive definite, ``band[j, k]`` = A[j + k, j].
 
-    By one thread and in place: a library's threads cost more than they bring on rows this short.
+    By one thread and in place: a library's threads cost more than they bring on rows this short. What four columns take from
+    those behind them is taken at once: memory is what takes time.
     """
     N, width = band.shape
-    for j in range(N):
-        count = min(width, N - j)
-        column = band[j]
-        d = 1.0 / np.sqrt(column[0])
-        for k in range(count):
-            column[k] *= d
-        for i in range(1, count):
-            scale = column[i]
-            if scale != 0.0:
-                target = band[j + i]
-                for k in range(i, count):
+    for first in range(0, N, _PANEL):
+        size = min(_PANEL, N - first)
+        for p in range(size):
+            column = band[first + p]
+            d = 1.0 / np.sqrt(column[0])
+            for k in range(width):
+                column[k] *= d
+            for i in range(1, size - p):
+                target, scale = band[first + p + i], column[i]
+                for k in range(i, width):
                     target[k - i] -= scale * column[k]
+        if size < _PANEL:
+            break
+        a, b, c, d = band[first], band[first + 1], band[first + 2], band[first + 3]
+        for row in range(first + _PANEL, min(first + _PANEL - 1 + width, N)):
+            i, target = row - first, band[row]
+            f = a[i] if i < width else 0.0
+            g = b[i - 1] if i - 1 < width else 0.0
+            h = c[i - 2] if i - 2 < width else 0.0
+            e, common = d[i - 3], max(width - i, 0)
+            for k in range(common):
+                target[k] -= f * a[i + k] + g * b[i - 1 + k] + h * c[i - 2 + k] + e * d[i - 3 + k]
+            for k in range(common, width - i + 3):  # where the first columns have ended
+                target[k] -= e * d[i - 3 + k]
+                if i - 2 + k < width:
+                    target[k] -= h * c[i - 2 + k]
+                if i - 1 + k < width:
+                    target[k] -= g * b[i - 1 + k]
+    for j in range(N):
+        column = band[j]
         x[j] /= column[0]
-        for i in range(1, count):
+        for i in range(1, min(width, N - j)):
             x[j + i] -= column[i] * x[j]
     for j in range(N - 1, -1, -1):
-        s = x[j]
+        column, s = band[j], x[j]
         for i in range(1, min(width, N - j)):
-            s -= band[j, i] * x[j + i]
-        x[j] = s / band[j, 0]
+            s -= column[i] * x[j + i]
+        x[j] = s / column[0]
