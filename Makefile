@@ -48,7 +48,7 @@ types: $(VENV)/ready
 	$(BIN)/pyright
 
 test: browser setup lint types
-	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder
 
 test-slow: setup
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -m slow -v

@@ -5,10 +5,16 @@ from pathlib import Path
 import pytest
 
 from browser import chromium, open_tab  # noqa: F401 - fixtures
+from interplay.catalogue import scenario
 from interplay.io.export import export
 from interplay.runs.run import run
 
-LONG = ("test_stage_browser.py", "test_physics.py", "test_never_stuck.py", "test_falls.py", "test_stage_security.py")
+LONG = tuple(
+    f"test_{name}.py"
+    for name in (
+        "stage_browser physics falls scenarios recording characters stage_security cli stage_performer never_stuck page acrobats"
+    ).split()
+)
 """Files that take long: whoever began them last would be waited for."""
 
 
@@ -19,11 +25,12 @@ def pytest_collection_modifyitems(items):
 
 @pytest.fixture(scope="session")
 def finished(tmp_path_factory):
-    """Runs a scenario to its end and exports its exact record, once for all workers."""
+    """Runs a scenario to its end, at its own step unless another is given, and exports its record, once for all workers."""
     root = tmp_path_factory.getbasetemp()
     root = root.parent if "PYTEST_XDIST_WORKER" in os.environ else root
 
-    def get(name: str, dt: float = 0.005) -> Path:
+    def get(name: str, dt: float | None = None) -> Path:
+        dt = dt or scenario(name).dt
         folder = root / f"finished_{name}_{round(1000 * dt)}"
         with open(f"{folder}.lock", "w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)

@@ -20,9 +20,15 @@ def test_registry_has_what_was_promised():
             assert field.description
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_it_finishes_without_relaxing_anything(name, finished):
-    report = json.loads((finished(name) / "report.json").read_text())
+OTHER_STEPS = [n for n in NAMES if registry()[n].dt != 0.005]
+
+
+@pytest.mark.parametrize(
+    ("name", "dt"),
+    [*((n, None) for n in NAMES), *(pytest.param(n, 0.005, marks=pytest.mark.slow) for n in OTHER_STEPS)],
+)
+def test_it_finishes_without_relaxing_anything(name, dt, finished):
+    report = json.loads((finished(name, dt) / "report.json").read_text())
     assert report["finished"]
     assert report["fallbacks"] == 0
     phases = list(registry()[name]().simulation().behaviour.phases)
