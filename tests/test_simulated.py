@@ -9,6 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import interplay as ip
 from interplay.catalogue import scenario
+from interplay.io.export import export
 from interplay.runs.run import finished, run
 
 
@@ -41,21 +42,35 @@ def test_she_stands_still(dt):
 
 
 def test_what_is_saved_is_what_ran(tmp_path):
-    """The scene.xml that a run writes, in plain MuJoCo with the torques and forces of the run: the same bits."""
-    report = run("stand", tmp_path, seconds=1.0, dt=0.01, world="simulated", targets=None)
+    """Door, with a push: scene.xml in plain MuJoCo with the recorded torques and forces gives the same bits at every step."""
+    (tmp_path / "push.csv").write_text("2.6, push alice/chest, 0, 0, 0.1, 40, 20, 0, 0.1\n")
+    report = run(
+        "door", tmp_path, seconds=3.0, dt=0.01, world="simulated", substeps=True, targets=tmp_path / "push.csv"
+    )
     assert report["failure"] is None
-    recording = ip.Recording(tmp_path)
+    export(tmp_path, tmp_path / "door.npz")
+    with np.load(tmp_path / "door.npz") as found:
+        a = dict(found)
     m = mujoco.MjModel.from_xml_path(str(tmp_path / "scene.xml"))
     assert m.opt.timestep == 0.002
     d = mujoco.MjData(m)
-    d.qpos[:], d.qvel[:] = recording["qpos"][0], recording["qvel"][0]
-    dofs = m.jnt_dofadr[m.actuator_trnid[:, 0]]
-    for t in range(recording.steps - 1):
-        d.ctrl[:] = recording["tau"][t][dofs]
-        for _ in range(5):
-            mujoco.mj_step(m, d)
-        assert_array_equal(d.qpos, recording["qpos"][t + 1])
-        assert_array_equal(d.qvel, recording["qvel"][t + 1])
+    d.qpos[:], d.qvel[:] = a["sub_qpos"][0], a["sub_qvel"][0]
+    assert len(a["sub_time"]) == 5 * len(a["time"])
+    for k in range(len(a["sub_time"])):
+        assert_array_equal(d.qpos, a["sub_qpos"][k])
+        assert_array_equal(d.qvel, a["sub_qvel"][k])
+        d.ctrl[:], d.qfrc_applied[:] = a["sub_ctrl"][k], a["sub_qfrc_applied"][k]
+        mujoco.mj_step(m, d)
+    assert np.abs(a["sub_qfrc_applied"]).max() > 1.0  # the grip, and the push
+    # What touched is told by name, and the plan beside what came of it.
+    names = {tuple(pair) for pair in a["touch_names"]}
+    assert ("world", "alice/left_foot") in names
+    left = [set(pair) == {"world", "alice/left_foot"} for pair in a["touch_names"]].index(True)
+    weight = -a["touch_force"][10:100, left, 2].mean()  # ON the world
+    assert 100 < weight < 500
+    assert a["plan_contact_wrench"].shape == a["contact_wrench"].shape
+    assert_allclose(a["plan_contact_wrench"][50, :2, 2].sum(), a["contact_wrench"][50, :2, 2].sum(), rtol=0.05)
+    assert a["plan_qacc"].shape == a["qacc"].shape
 
 
 def test_twice_is_the_same_and_so_is_a_resumed_run(tmp_path):

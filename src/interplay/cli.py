@@ -131,6 +131,10 @@ def run(
     on_fall: Annotated[
         str, typer.Option(help="When someone falls: stop (exit code 1), or continue with the others.")
     ] = "stop",
+    substeps: Annotated[
+        bool,
+        typer.Option("--substeps", help="Record every step of the simulator, for a repetition in plain MuJoCo (.npz)."),
+    ] = False,
 ) -> None:
     """Run a scenario headless. Exit code 0: finished or cut short by --seconds; 1: failed; 2: bad input; 130: interrupted.
 
@@ -163,6 +167,7 @@ def run(
             controller=controller,
             resume=resume,
             on_fall=on_fall,
+            substeps=substeps,
             progress=show,
         )
     console.print(summary(report))

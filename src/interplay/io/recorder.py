@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -79,7 +79,8 @@ class Recorder:
             np.array(self._inertia) if changing else None,
             1e3 * np.column_stack([self._seconds, parts]),
             self._phases,
-            np.array([o.stopped for o in outcomes]),
+            stopped=np.array([o.stopped for o in outcomes]),
+            **_simulated(outcomes) if sim.world.name == "simulated" else {},
         )
         inputs, sim.live.inputs = sim.live.inputs, []
         info = {
@@ -106,6 +107,17 @@ class Recorder:
         if not self._writer.closed:
             self.flush()
             self._writer.close()
+
+
+def _simulated(outcomes: Sequence[Outcome]) -> dict[str, Any]:
+    """Return what a simulator has to tell beside: the plans, all that touched, and its own steps where they are kept."""
+    substeps = [o.substeps for o in outcomes if o.substeps is not None]
+    return {
+        "plan_qacc": np.array([o.plan.qacc for o in outcomes]),
+        "plan_wrenches": [o.plan.wrenches for o in outcomes],
+        "touches": [o.touches for o in outcomes],
+        "substeps": substeps if len(substeps) == len(outcomes) else None,
+    }
 
 
 def problem_size(sim: Simulation) -> dict[str, int]:

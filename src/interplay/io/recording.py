@@ -94,6 +94,8 @@ class Recording:
         """How many steps can be read; number of the step to come, had the run gone on."""
         self.changing, self.overruled = False, False
         """Whether masses change; whether motors ever gave other torques than they were told to (``plan_tau``)."""
+        self.touched: list[tuple[int, int]] = []
+        """Pairs of bodies that a simulator found touching at some time; ``self["touch_force"]`` (T, k, 3) says how hard."""
         self.starts: list[int] = []
         """First step of each block, counted without what is missing …"""
         self.continues: list[bool] = []
@@ -159,6 +161,7 @@ class Recording:
             places.append(known.setdefault(json.dumps(contacts), len(self.contact_sets)))
             self.contact_sets += [contacts] if places[-1] == len(self.contact_sets) else []
         self._set_index.append(np.array(places))
+        self.touched += [p for p in map(tuple, info.get("touches", ())) if p not in self.touched]
         self.contacts += [c for c in dict.fromkeys(map(_label, info["contacts"])) if c not in self.contacts]
 
     @staticmethod
@@ -183,11 +186,16 @@ class Recording:
         arrays["qpos"], arrays["qvel"] = restored_states(m, arrays, self.header["dt"])
         self._fill(arrays, count)
         arrays["contact_set"] = self._set_index[k][arrays["contact_set"]]
-        wide = np.zeros((count, len(self.contacts), 6))
-        if "wrench" in arrays:
-            labels = list(dict.fromkeys(map(_label, info["contacts"])))
-            wide[:, [self.contacts.index(label) for label in labels]] = arrays["wrench"]
-        arrays["wrench"] = wide
+        columns = [self.contacts.index(label) for label in dict.fromkeys(map(_label, info["contacts"]))]
+        for name in ("wrench", "plan_wrench"):
+            wide = np.zeros((count, len(self.contacts), 6))
+            if name in arrays:
+                wide[:, columns] = arrays[name]
+            arrays[name] = wide
+        touched = np.zeros((count, len(self.touched), 3))
+        if "touch_force" in arrays:
+            touched[:, [self.touched.index(tuple(pair)) for pair in info["touches"]]] = arrays["touch_force"]
+        arrays["touch_force"] = touched
         for name in ("applied", "tau", "stopped"):
             arrays.setdefault(name, np.zeros((count, m.nv)))
         arrays["applied"] = arrays["applied"] + arrays["stopped"]  # all that acts from outside, as it acts

@@ -20,6 +20,7 @@ from interplay.control.state import Touching
 from interplay.errors import cannot_write
 from interplay.io import blocks
 from interplay.worlds.direct import integrate
+from interplay.worlds.world import Substeps, Touches
 
 if TYPE_CHECKING:
     from interplay.io.recording import Recording
@@ -32,6 +33,8 @@ QUANTA = {
     "wrench": FORCE_QUANTUM,
     "tau": FORCE_QUANTUM,
     "plan_tau": FORCE_QUANTUM,
+    "plan_qacc": ACCELERATION_QUANTUM,
+    "plan_wrench": FORCE_QUANTUM,
 }
 
 
@@ -57,6 +60,13 @@ class Steps:
     times: np.ndarray | None = None
     """Milliseconds, ``TIMES`` in columns."""
     phases: Sequence[str] | None = None
+    plan_qacc: np.ndarray | None = None
+    plan_wrenches: Sequence[np.ndarray] | None = None
+    """Accelerations and wrenches of contacts that were planned, where a simulator made something else of them."""
+    touches: Sequence[Touches] | None = None
+    """All that touched, where a simulator found it."""
+    substeps: Sequence[Substeps] | None = None
+    """Every step of the simulator, where they are kept."""
     stopped: np.ndarray | None = None
     """Generalized forces of ground, obstacles and stops where no contact was declared; None: there are none."""
 
@@ -97,10 +107,20 @@ class Writer:
         arrays["first_qpos"], arrays["first_qvel"] = steps.qpos[0], steps.qvel[0]
         arrays["qpos"], arrays["qvel"] = _surprise(self._model, steps, self._dt)
         contacts: dict[str, Any] = {"contacts": [], "contact_sets": [[]]}
-        plain: dict[str, np.ndarray | None] = {"qacc": steps.qacc, "tau": steps.tau, "plan_tau": steps.plan_tau}
+        plain: dict[str, np.ndarray | None] = {
+            name: getattr(steps, name) for name in ("qacc", "tau", "plan_tau", "plan_qacc")
+        }
         if steps.touching is not None:
             contacts, arrays["contact_set"], plain["wrench"] = _contacts(steps.touching)
+            if steps.plan_wrenches is not None:
+                planned = zip(steps.touching, steps.plan_wrenches, strict=True)
+                plain["plan_wrench"] = _contacts([t._replace(wrenches=w) for t, w in planned])[2]
         arrays |= {name: _whole(array, QUANTA[name]) for name, array in plain.items() if array is not None}
+        if steps.touches is not None:
+            contacts["touches"], arrays["touch_force"] = _touches(steps.touches)
+        if steps.substeps is not None:
+            for name in Substeps._fields:
+                arrays[f"sub_{name}"] = np.concatenate([getattr(s, name) for s in steps.substeps])
         if steps.applied is not None and steps.applied.any():
             arrays["applied"] = steps.applied
         if steps.stopped is not None and steps.stopped.any():
@@ -173,6 +193,16 @@ def _contacts(touching: Sequence[Touching]) -> tuple[dict[str, Any], np.ndarray,
             wrench[t, [columns[c.first.name, c.second.name] for c in touch.contacts]] = touch.wrenches
     info = {"contacts": [c.checkpoint() for c in made], "contact_sets": list(kinds)}
     return info, np.array([kinds[s] for s in sets], np.int32), wrench
+
+
+def _touches(touches: Sequence[Touches]) -> tuple[list[list[int]], np.ndarray]:
+    """Return all pairs of bodies that touched, and the forces (T, k, 3) between them."""
+    pairs = {pair: k for k, pair in enumerate(dict.fromkeys(tuple(p) for t in touches for p in t.bodies.tolist()))}
+    force = np.zeros((len(touches), len(pairs), 3))
+    for t, touch in enumerate(touches):
+        for pair, f in zip(touch.bodies.tolist(), touch.force, strict=True):
+            force[t, pairs[tuple(pair)]] = f
+    return [list(pair) for pair in pairs], force
 
 
 def _whole(array: np.ndarray, quantum: float) -> np.ndarray:

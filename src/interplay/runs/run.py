@@ -22,6 +22,7 @@ from interplay.qp import solvers
 from interplay.rehearsal import keep_what_is_loaded
 from interplay.scenario import Scenario
 from interplay.simulation import ON_FALL, Simulation
+from interplay.worlds.simulated import SimulatedWorld
 
 Progress = Callable[[float, float | None, str], None]
 """Called with (simulated seconds, expected seconds or None, phase) now and then."""
@@ -45,6 +46,7 @@ def run(
     controller: str = "integrated",
     resume: bool = False,
     on_fall: str = "stop",
+    substeps: bool = False,
     progress: Progress | None = None,
 ) -> dict[str, Any]:
     """Run a scenario, write ``recording``, ``scene.xml`` and ``report.json`` into a folder, and return the report.
@@ -62,6 +64,7 @@ def run(
         targets: CSV file with timed values of live controls.
         resume: continue the recording in ``out`` (made with the same scenario and parameters).
         on_fall: whether the run stops when someone falls (the report then says so under ``failure``), or goes on (continue).
+        substeps: record every step of the simulator, so that the run can be repeated bit for bit in plain MuJoCo.
         progress: called about ten times a second.
     """
     out = Path(out)
@@ -88,6 +91,10 @@ def run(
     chosen = scenario(name)(parameters, BodyFile(character) if character is not None else None)
     sim = chosen.simulation(dt, solver, seed, world, controller)
     sim.on_fall = pick("on_fall", on_fall, ON_FALL)
+    if substeps and not isinstance(sim.world, SimulatedWorld):
+        raise InputError(f"substeps: expected the simulated world, which has steps of its own, got {sim.world.name!r}")
+    if isinstance(sim.world, SimulatedWorld):
+        sim.world.keeps_substeps = bool(substeps)
     if targets is not None:
         sim.live.targets = sorted([*sim.live.targets, *read_targets(targets, sim)], key=lambda t: t.time)
     if seconds is not None:

@@ -8,6 +8,7 @@ import numpy as np
 
 from interplay.constraints.contact import Contact, ContactRows
 from interplay.scene.kinematics import Kinematics
+from interplay.worlds.world import NOTHING, Touches
 
 CARRIES = 1.0
 """A force [N] from which a body counts as carried."""
@@ -22,6 +23,7 @@ class Meter:
         self._geom_body = m.geom_bodyid.astype(np.int64)
         self._fixed = m.body_treeid < 0
         self._all = np.zeros(m.nv)
+        self._pairs: dict[tuple[int, int], np.ndarray] = {}
         self.rows = ContactRows(terms, ())
         self.jacobian = np.zeros((0, 6, 0))
         self._bodies = np.zeros((0, 2), np.int64)
@@ -37,6 +39,7 @@ class Meter:
         self._wrench, self._steps = np.zeros((len(contacts), 6)), 0
         self._carried[:] = 0.0
         self._all[:] = 0.0
+        self._pairs = {}
 
     def take(self, d: mujoco.MjData, springs: np.ndarray, applied: np.ndarray) -> None:
         """Add what acted in a step of the simulator.
@@ -48,14 +51,24 @@ class Meter:
         self._all += d.qfrc_constraint + (d.qfrc_applied - applied)
         found = d.contact
         if d.ncon:
+            forces = np.zeros((d.ncon, 3))
             _add_up(
                 found.geom, found.pos, found.frame, found.dim, found.efc_address, d.efc_force, self._geom_body, self._fixed,
-                self._bodies, self.rows.position, self._wrench, self._carried,
+                self._bodies, self.rows.position, self._wrench, self._carried, forces,
             )  # fmt: skip
+            for (one, two), force in zip(self._geom_body[found.geom].tolist(), forces, strict=True):
+                pair, sign = ((one, two), -1.0) if one < two else ((two, one), 1.0)
+                self._pairs[pair] = self._pairs.get(pair, 0.0) + sign * force
 
     def others(self, contact: np.ndarray) -> np.ndarray:
         """Return the mean generalized force (nv,) of all that acted but the contacts that were meant: other ones, stops of joints."""
         return self._all / max(self._steps, 1) - contact
+
+    def touches(self) -> Touches:
+        """Return all that touched."""
+        if not self._pairs:
+            return NOTHING
+        return Touches(np.array(list(self._pairs)), np.array(list(self._pairs.values())) / self._steps)
 
     def end(self) -> tuple[np.ndarray, np.ndarray, tuple[int, ...]]:
         """Return mean wrenches (n, 6) in contact axes, their generalized force (nv,), and who is carried without being meant to."""
@@ -72,13 +85,12 @@ class Meter:
 
 
 @numba.njit(cache=True)
-def _add_up(geoms, pos, frame, dim, address, force, geom_body, fixed, bodies, position, wrench, carried):
-    f = np.empty(3)
+def _add_up(geoms, pos, frame, dim, address, force, geom_body, fixed, bodies, position, wrench, carried, forces):
     for c in range(pos.shape[0]):
         at = address[c]
         if at < 0:
             continue
-        b1, b2 = geom_body[geoms[c, 0]], geom_body[geoms[c, 1]]
+        b1, b2, f = geom_body[geoms[c, 0]], geom_body[geoms[c, 1]], forces[c]
         # In the axes of an elliptic contact: normal, tangents (and torsion); ON the second body BY the first.
         for i in range(3):
             f[i] = frame[c, i] * force[at]

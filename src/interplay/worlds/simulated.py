@@ -21,7 +21,7 @@ from interplay.scene.scene import Scene
 from interplay.scene.simulator import steps_within
 from interplay.worlds.measuring import Meter
 from interplay.worlds.springs import OFF, Springs
-from interplay.worlds.world import Outcome
+from interplay.worlds.world import Outcome, Substeps
 
 
 class SimulatedWorld:
@@ -49,21 +49,29 @@ class SimulatedWorld:
         """The configuration and velocity that the simulator is in."""
         self._warm = np.zeros(m.nv)
         """First guess of the simulator's solver where it starts anew."""
+        self._masses = m.body_mass.copy()
+        self.keeps_substeps = False
+        """Whether outcomes tell every step of the simulator."""
 
     def advance(self, state: State, plan: Plan, time: float) -> Outcome:
         """Return what the plan's torques lead to."""
         m, d = self._model, self._data
         self._take_up(state)
+        self._weigh()
         limit = self._limits.torque
         tau = np.where(np.isnan(limit), 0.0, np.clip(plan.tau, -limit, limit))
         d.ctrl[:] = tau[self._motors] / self._gear
         self._terms.update(state.qpos, state.qvel)
         self._meter.begin(plan.contacts, state.time)
         self._springs.begin(self._terms, self._meter.rows, self._meter.jacobian)
-        for _ in range(self._steps):
+        told: list[tuple] = []
+        for k in range(self._steps):
             mujoco.mj_step1(m, d)
             d.qfrc_applied[:] = state.applied
             self._springs.pull(m, d, state.time)
+            if self.keeps_substeps:
+                when = state.time + k * m.opt.timestep
+                told.append((when, d.qpos.copy(), d.qvel.copy(), d.ctrl.copy(), d.qfrc_applied.copy()))
             mujoco.mj_step2(m, d)
             self._meter.take(d, self._springs.wrenches, state.applied)
         if d.warning[mujoco.mjtWarning.mjWARN_BADQACC].number or not np.isfinite(d.qpos).all():
@@ -75,7 +83,26 @@ class SimulatedWorld:
         touching = Touching(plan.contacts, wrenches)
         after = State(time, qpos, qvel, np.zeros_like(qvel), plan.memory._replace(felt=touching))
         conflicts = (*plan.conflicts, *(_off(plan, k) for k in self._springs.lost(plan.contacts)))
-        return Outcome(after, qacc, tau, touching, contact, self._meter.others(contact), resting, conflicts, plan)
+        return Outcome(
+            after,
+            qacc,
+            tau,
+            touching,
+            contact,
+            self._meter.others(contact),
+            resting,
+            conflicts,
+            plan,
+            self._meter.touches(),
+            Substeps(*map(np.array, zip(*told, strict=True))) if told else None,
+        )
+
+    def _weigh(self) -> None:
+        """Bring what MuJoCo derives from masses up to those that were changed: its solver's scales are among it."""
+        m = self._model
+        if not np.array_equal(m.body_mass, self._masses):
+            self._masses = m.body_mass.copy()
+            mujoco.mj_setConst(m, mujoco.MjData(m))
 
     def _take_up(self, state: State) -> None:
         """Put the simulator where the state is, unless it is there already: its warm start is a part of it."""

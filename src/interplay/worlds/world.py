@@ -12,6 +12,26 @@ from interplay.control.plan import Conflict, Plan
 from interplay.control.state import State, Touching
 
 
+class Touches(NamedTuple):
+    """All that touched within a step, meant or not: pairs of bodies (k, 2), and the mean force (k, 3) [N] ON the first, world axes."""
+
+    bodies: np.ndarray = np.zeros((0, 2), np.int64)
+    force: np.ndarray = np.zeros((0, 3))
+
+
+class Substeps(NamedTuple):
+    """The steps of a simulator within one control step: the states in which they began, and all that acted from outside."""
+
+    time: np.ndarray
+    qpos: np.ndarray
+    qvel: np.ndarray
+    ctrl: np.ndarray
+    qfrc_applied: np.ndarray
+
+
+NOTHING = Touches()
+
+
 class Outcome(NamedTuple):
     """What became of a plan within one control step."""
 
@@ -32,6 +52,10 @@ class Outcome(NamedTuple):
     conflicts: tuple[Conflict, ...]
     """What gave way: in the plan, or in the world."""
     plan: Plan
+    touches: Touches = NOTHING
+    """Where a simulator finds contacts by itself: all of them."""
+    substeps: Substeps | None = None
+    """Its own steps, where they are asked for."""
 
     @property
     def fallback(self) -> bool:

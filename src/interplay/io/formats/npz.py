@@ -20,16 +20,31 @@ def write(recording: Recording, out: Path, options: Options, progress: Progress)
     arrays["qfrc_applied"] = recording["applied"]
     if "tau" in recording.known:
         arrays["tau"] = recording["tau"]
-    if recording.overruled:
+    simulated = "plan_qacc" in recording.known
+    if recording.overruled or simulated:
         arrays["plan_tau"] = recording["plan_tau"]
+    if simulated:
+        arrays["plan_qacc"] = recording["plan_qacc"]
+    if "touch_force" in recording.known:
+        names = [[m.body(b).name for b in pair] for pair in recording.touched]
+        arrays["touch_names"] = np.array(names, dtype=str).reshape(-1, 2)
+        arrays["touch_force"] = recording["touch_force"]
+    arrays |= {name: recording[name] for name in sorted(recording.known) if name.startswith("sub_")}
     if "wrench" in recording.known:
         contact, active, wrench = np.zeros((recording.steps, m.nv)), np.zeros(shape, bool), np.zeros((*shape, 6))
+        planned = np.zeros((*shape, 6)) if "plan_wrench" in recording.known else None
         for step in replay.steps():
             contact[step.index], active[step.index, step.touch.columns] = step.qfrc_contact, True
             wrench[step.index, step.touch.columns] = step.site_wrenches
+            if planned is not None:
+                touch, terms = step.touch, step.terms
+                unknowns = recording["plan_wrench"][step.index, touch.columns].reshape(-1)[touch.unknowns]
+                planned[step.index, touch.columns] = touch.rows.forces(terms, unknowns, touch.jacobian)[1]
         fixed = m.body_treeid[m.site_bodyid[replay.sites[:, 1]]] < 0
         names = [(a, "world" if still else b) for (a, b), still in zip(recording.contacts, fixed, strict=True)]
         arrays |= {"qfrc_contact": contact, "contact_active": active, "contact_wrench": wrench}
+        if planned is not None:
+            arrays["plan_contact_wrench"] = planned
         arrays["contact_names"] = np.array(names, dtype=str).reshape(-1, 2)
     arrays["phase"] = np.array(recording.phases, dtype=str)
     if "step_ms" in recording.known:
