@@ -10,6 +10,8 @@ from interplay.constraints.contact import Contact, ContactRows
 from interplay.scene.kinematics import Kinematics
 from interplay.worlds.world import NOTHING, Touches
 
+_MOST = 512
+"""Most pairs of bodies that are told of a step."""
 CARRIES = 1.0
 """A force [N] from which a body counts as carried."""
 
@@ -23,7 +25,12 @@ class Meter:
         self._geom_body = m.geom_bodyid.astype(np.int64)
         self._fixed = m.body_treeid < 0
         self._all = np.zeros(m.nv)
-        self._pairs: dict[tuple[int, int], np.ndarray] = {}
+        self._pairs, self._forces, self._found = (
+            np.zeros((_MOST, 2), np.int64),
+            np.zeros((_MOST, 3)),
+            np.zeros(1, np.int64),
+        )
+        """Pairs of bodies that touched, the sum of forces ON the first of each, and their number."""
         self.rows = ContactRows(terms, ())
         self.jacobian = np.zeros((0, 6, 0))
         self._bodies = np.zeros((0, 2), np.int64)
@@ -39,7 +46,7 @@ class Meter:
         self._wrench, self._steps = np.zeros((len(contacts), 6)), 0
         self._carried[:] = 0.0
         self._all[:] = 0.0
-        self._pairs = {}
+        self._found[0] = 0
 
     def take(self, d: mujoco.MjData, springs: np.ndarray, applied: np.ndarray) -> None:
         """Add what acted in a step of the simulator.
@@ -51,14 +58,10 @@ class Meter:
         self._all += d.qfrc_constraint + (d.qfrc_applied - applied)
         found = d.contact
         if d.ncon:
-            forces = np.zeros((d.ncon, 3))
             _add_up(
                 found.geom, found.pos, found.frame, found.dim, found.efc_address, d.efc_force, self._geom_body, self._fixed,
-                self._bodies, self.rows.position, self._wrench, self._carried, forces,
+                self._bodies, self.rows.position, self._wrench, self._carried, self._pairs, self._forces, self._found,
             )  # fmt: skip
-            for (one, two), force in zip(self._geom_body[found.geom].tolist(), forces, strict=True):
-                pair, sign = ((one, two), -1.0) if one < two else ((two, one), 1.0)
-                self._pairs[pair] = self._pairs.get(pair, 0.0) + sign * force
 
     def others(self, contact: np.ndarray) -> np.ndarray:
         """Return the mean generalized force (nv,) of all that acted but the contacts that were meant: other ones, stops of joints."""
@@ -66,9 +69,8 @@ class Meter:
 
     def touches(self) -> Touches:
         """Return all that touched."""
-        if not self._pairs:
-            return NOTHING
-        return Touches(np.array(list(self._pairs)), np.array(list(self._pairs.values())) / self._steps)
+        count = int(self._found[0])
+        return Touches(self._pairs[:count].copy(), self._forces[:count] / self._steps) if count else NOTHING
 
     def end(self) -> tuple[np.ndarray, np.ndarray, tuple[int, ...]]:
         """Return mean wrenches (n, 6) in contact axes, their generalized force (nv,), and who is carried without being meant to."""
@@ -85,12 +87,15 @@ class Meter:
 
 
 @numba.njit(cache=True)
-def _add_up(geoms, pos, frame, dim, address, force, geom_body, fixed, bodies, position, wrench, carried, forces):
+def _add_up(
+    geoms, pos, frame, dim, address, force, geom_body, fixed, bodies, position, wrench, carried, pairs, sums, found
+):
+    f = np.empty(3)
     for c in range(pos.shape[0]):
         at = address[c]
         if at < 0:
             continue
-        b1, b2, f = geom_body[geoms[c, 0]], geom_body[geoms[c, 1]], forces[c]
+        b1, b2 = geom_body[geoms[c, 0]], geom_body[geoms[c, 1]]
         # In the axes of an elliptic contact: normal, tangents (and torsion); ON the second body BY the first.
         for i in range(3):
             f[i] = frame[c, i] * force[at]
@@ -101,6 +106,16 @@ def _add_up(geoms, pos, frame, dim, address, force, geom_body, fixed, bodies, po
             carried[b2] += force[at]
         elif fixed[b2] and not fixed[b1]:
             carried[b1] += force[at]
+        one, two, sign = (b1, b2, -1.0) if b1 < b2 else (b2, b1, 1.0)
+        at = 0
+        while at < found[0] and (pairs[at, 0] != one or pairs[at, 1] != two):
+            at += 1
+        if at == found[0] and at < pairs.shape[0]:
+            pairs[at, 0], pairs[at, 1], found[0] = one, two, at + 1
+            sums[at] = 0.0
+        if at < found[0]:
+            for i in range(3):
+                sums[at, i] += sign * f[i]
         for k in range(bodies.shape[0]):
             if bodies[k, 0] == b2 and bodies[k, 1] == b1:
                 sign = 1.0
