@@ -243,9 +243,7 @@ class Track(_Weighted):
     begin: Seconds = Field(0.0, description="when the clip begins, after the phase [s]")
     speed: Positive = Field(1.0, description="how fast it is played; 1 as it is")
     loop: Flag = Field(False, description="whether it begins again when it has ended")
-    hands: Weight | None = Field(
-        None, description="weight of the hands' poses before the chest; 2 by default, 0: none"
-    )
+    hands: Weight | None = Field(None, description="weight of the hands' poses before the chest; 2 by default, 0: none")
     gaze: Weight | None = Field(
         None, description="weight of the head's orientation over the pelvis; 2 by default, 0: none"
     )
