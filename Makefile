@@ -37,12 +37,12 @@ demo: setup
 	@echo "Open $(OUT)/king/king.html in a browser to watch it."
 
 lint: $(VENV)/ready
-	$(BIN)/ruff format --check --quiet src tests examples
-	$(BIN)/ruff check --quiet src tests examples
+	$(BIN)/ruff format --check --quiet src tests examples tools
+	$(BIN)/ruff check --quiet src tests examples tools
 	$(BIN)/lint-imports --no-cache --no-logo
 format: $(VENV)/ready
-	$(BIN)/ruff format src tests examples
-	$(BIN)/ruff check --fix src tests examples
+	$(BIN)/ruff format src tests examples tools
+	$(BIN)/ruff check --fix src tests examples tools
 
 types: $(VENV)/ready
 	$(BIN)/pyright

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import subprocess
 import sys
 
 import mujoco
@@ -13,6 +14,7 @@ import interplay as ip
 from interplay.errors import InputError, InterplayError
 from interplay.io.export import export
 from interplay.io.formats.base import whole_file
+from interplay.io.formats.palette import reduced
 from interplay.io.formats.pictures import Pictures
 from interplay.io.moments import Moments
 from interplay.io.recording import Recording
@@ -288,3 +290,28 @@ def test_an_mp4_says_what_it_needs(folder, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "imageio_ffmpeg", None)
     with pytest.raises(InterplayError, match=r"pip install 'interplay\[exchange\]'"):
         export(folder, tmp_path / "film.mp4", **TINY)
+
+
+def test_few_colours_are_the_nearest():
+    picture = Image.fromarray(np.round(255 * look.backdrop(400))[:, None].astype(np.uint8))
+    few = picture.quantize(16)
+    shown, there = (np.asarray(p.convert("RGB")).astype(int)[:, 0] for p in (reduced(picture, few), picture))
+    table = np.reshape(few.getpalette(), (-1, 3))
+    nearest = np.linalg.norm(there[:, None] - table, axis=2).min(axis=1)
+    np.testing.assert_allclose(np.linalg.norm(shown - there, axis=1), nearest)
+
+
+def test_pictures_whichever_is_imported_first(folder, opengl, tmp_path):
+    order = "import mujoco, sys, interplay.io.export as x; x.export(sys.argv[1], sys.argv[2], frames=1, size='32x32')"
+    subprocess.run([sys.executable, "-c", order, folder, tmp_path / "still.png"], check=True)
+    assert Image.open(tmp_path / "still.png").size == (32, 32)
+
+
+def test_the_thickest_circle_decides_how_many_corners_there_are(opengl):
+    def corners(radius):
+        with painter(ip.Scene().add(ip.Ball(radius), "ball").model, 16, 16) as artist:
+            return artist._model.vis.quality.numslices
+
+    for radius in (0.05, 0.2):
+        assert radius * (1 - np.cos(np.pi / corners(radius))) < 0.0011
+    assert corners(0.05) < corners(0.2) < corners(0.8) <= 64

@@ -47,7 +47,7 @@ def read(file: str, fps: int) -> int:
 
 
 def armatures(frames: list[int], first: int, bones: list[str]) -> dict[str, dict]:
-    """Return of every armature how many bones it has, its last key, and where some of them begin at some frames [m]."""
+    """Return of every armature how many bones it has, its last frame, and where some of them begin at some frames [m]."""
     out = {}
     for thing in [thing for thing in bpy.data.objects if thing.type == "ARMATURE"]:
         action = thing.animation_data and thing.animation_data.action
@@ -57,7 +57,7 @@ def armatures(frames: list[int], first: int, bones: list[str]) -> dict[str, dict
             for bone in found:
                 found[bone].append(list(thing.matrix_world @ thing.pose.bones[bone].head))
         parent = thing.parent.name if thing.parent else ""
-        last = action.frame_range[1] if action else 0.0
+        last = action.frame_range[1] - first if action else 0.0
         out[thing.name] = {"parent": parent, "bones": len(thing.pose.bones), "last": last, "heads": found}
     return out
 

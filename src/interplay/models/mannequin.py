@@ -119,9 +119,9 @@ class Looks:
             "neck_shape",
             [(0, 0.047, 0.046, 0.006), (0.5, 0.049, 0.049, -0.001), (1, 0.051, 0.052, -0.003)],
             self.skin,
-            neck_length * 1.15,
-            neck_length * 1.35,
-            dome=0.2,
+            neck_length,
+            neck_length,
+            dome=1.0,  # round about both its joints, so that it shows no ends when it bends
         )
         rows = [
             (0.0, 0.020, 0.016, -0.003),

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import copy
+import importlib
+import os
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from typing import Any
 
 import mujoco
 import numpy as np
@@ -22,6 +25,7 @@ _NEAR, _FAR = 0.1, 200.0  # what is nearer or farther than this [m] is not drawn
 _MAP = 384  # pixels of the map of a shade in each direction
 _ROOM = 0.5  # how far shade may spread beyond bodies [m]
 _WIDEST = 8.0  # how far from what is looked at shade is found [m]
+_ROUND, _MOST_CORNERS = 0.001, 64  # how far circles are from what is drawn of them [m], and how many corners they have
 _SMALL, _TINY, _HIDDEN = (
     0.035,
     4,
@@ -47,12 +51,13 @@ class Painter:
         self._size = width, height
         m.vis.global_.offwidth, m.vis.global_.offheight = max(2 * width, _MAP), max(2 * height, _MAP)
         m.vis.quality.offsamples = m.vis.quality.shadowsize = 0
-        m.vis.quality.numslices, m.vis.quality.numstacks = 16, 8
         m.vis.headlight.active = 0
         planes = m.geom_type == mujoco.mjtGeom.mjGEOM_PLANE
         drawn = np.isin(m.geom_group, (0, VISUAL_GROUP)) & ~planes
         m.geom_group[:] = np.where(drawn, np.where(m.geom_rbound < _SMALL, _TINY, VISUAL_GROUP), _HIDDEN)
         self._drawn = np.flatnonzero(drawn)
+        m.vis.quality.numslices = _corners(m, drawn)
+        m.vis.quality.numstacks = m.vis.quality.numslices // 2
         self._ground = bool(planes.any())
         self._shaded = shadows and self._ground and len(self._drawn) > 0
         self._open()
@@ -60,7 +65,7 @@ class Painter:
     def _open(self) -> None:
         m, self._window, self._context = self._model, None, None
         try:
-            self._window = mujoco.GLContext(*self._size)
+            self._window = _window(*self._size)
             self._window.make_current()
             self._context = mujoco.MjrContext(m, mujoco.mjtFontScale.mjFONTSCALE_100.value)
             mujoco.mjr_setBuffer(mujoco.mjtFramebuffer.mjFB_OFFSCREEN.value, self._context)
@@ -213,6 +218,20 @@ def _light(scene: mujoco.MjvScene) -> None:
         to.ambient = look.AMBIENT if k == 0 else 3 * [0.0]
         to.headlight = to.castshadow = 0
         to.texid = -1
+
+
+def _window(width: int, height: int) -> Any:
+    """Return a place to draw, in the way that MUJOCO_GL says now: MuJoCo itself only looks at it while it is imported."""
+    backend = os.environ.get("MUJOCO_GL", "")
+    module = importlib.import_module(f"mujoco.{backend}") if backend in ("egl", "osmesa") else mujoco
+    return module.GLContext(width, height)
+
+
+def _corners(m: mujoco.MjModel, drawn: np.ndarray) -> int:
+    """Return how many corners circles have: MuJoCo knows one number for all, so the thickest decides. Few are quick to draw."""
+    round_ = (mujoco.mjtGeom.mjGEOM_SPHERE, mujoco.mjtGeom.mjGEOM_CAPSULE, mujoco.mjtGeom.mjGEOM_CYLINDER)
+    thickest = m.geom_size[drawn & np.isin(m.geom_type, round_), 0].max(initial=0.05)
+    return min(int(np.ceil(np.pi / np.arccos(1.0 - _ROUND / thickest))), _MOST_CORNERS)
 
 
 @contextmanager
