@@ -28,6 +28,8 @@ _TURN = {
     "clavicle": 0.3,
 }
 """Weights of orientations [1/rad²]; others 1."""
+_OURS = 3.0
+"""How much more orientations count of a skeleton with our own names: they are no fit."""
 _TWISTING = ("upper_arm", "forearm", "thigh", "shank")
 _HIPS, _ANKLES = 300.0, 150.0
 """Weights of places [1/m²]."""
@@ -56,10 +58,12 @@ def free_items(person: Person) -> list[Item]:
     T, body = len(person.places["left_foot"]), person.body
     one, none, no_turn = np.ones(T), np.zeros(T), np.zeros((T, 3, 3))
     items = []
+    # How limbs are twisted differs between skeletons; of one with our names it is known.
+    ours = all(person.capture.parts[part] == part for part in person.turns)
     for part, turn in person.turns.items():
-        weight = _TURN.get(part.removeprefix("left_").removeprefix("right_"), 1.0)
+        weight = _TURN.get(part.removeprefix("left_").removeprefix("right_"), 1.0) * (_OURS if ours else 1.0)
         bone = np.zeros(3)
-        if part.endswith(_TWISTING) and part in body.bones:
+        if part.endswith(_TWISTING) and part in body.bones and not ours:
             bone = body.turns[part].T @ body.bones[part]
         items.append(Item(body.ids[part], np.zeros(3), np.zeros((T, 3)), turn, none, weight * one, bone))
     hips = 0.5 * (person.places["left_thigh"] + person.places["right_thigh"])
