@@ -95,7 +95,8 @@ def test_two_browsers_and_one_holds_control(king, open_tab):
     second = seat(king, open_tab)
     holder, watcher = list(king.director.audience)
     assert king.director.audience.holder == holder
-    assert second.page.get_by_text("another browser holds control").is_visible()
+    held = second.page.get_by_text("another browser holds control")
+    second.until(lambda: held.count() and held.is_visible(), "the panel that says so")  # it comes after the seat
     assert second.page.get_by_text("Play", exact=True).count() == 0
     second.page.get_by_role("button", name="Take control").click()
     second.until(lambda: king.director.audience.holder == watcher, "control")
@@ -193,7 +194,7 @@ def test_a_recording_is_played_and_scrubbed_with_overlays(open_tab, tmp_path):
     stage = Stage(tmp_path / "run")
     try:
         tab = seat(stage, open_tab)
-        assert tab.page.get_by_role("tab").all_inner_texts() == ["Show", "Plots"]
+        tab.until(lambda: tab.page.get_by_role("tab").all_inner_texts() == ["Show", "Plots"], "the tabs of a recording")
         on_tab(tab, "Show")
         for overlay in stage.director.overlays.all.values():
             if not overlay.on:
