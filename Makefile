@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 OUT ?= out
 
-.PHONY: help setup system browser demo test test-slow lint format types bench check-exports clips clean
+.PHONY: help setup system browser demo test pytest test-slow lint format types bench check-exports clips clean
 
 help:
 	@echo "make demo       set up, run King, write recording, report, film strip and playback under $(OUT)/king"
@@ -47,7 +47,10 @@ format: $(VENV)/ready
 types: $(VENV)/ready
 	$(BIN)/pyright
 
-test: browser setup lint types
+# Types are checked beside the tests, a third of whose time is waiting.
+test: browser setup lint
+	@$(MAKE) --no-print-directory -j2 types pytest
+pytest: $(VENV)/ready
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder
 
 test-slow: setup

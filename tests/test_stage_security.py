@@ -20,7 +20,7 @@ from interplay.view import gate
 from interplay.view.cast import furnish
 from stage_tools import CAMERA, Reader, wait
 
-MESSAGES, MALFORMED = 10_000, 1_500  # of which each malformed one ends its connection
+MESSAGES, MALFORMED = 10_000, 500  # of which each malformed one ends its connection
 _HOSTILE = [1e300, -1e12, 2**63, 0, -1, 1e-320, "", "x" * 400, None, [], {}, True]
 
 
