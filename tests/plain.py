@@ -155,3 +155,8 @@ class Run:
             moved = np.linalg.norm(local - made, axis=2)[active]
             worst = max(worst, moved.max(initial=0.0))
         return worst
+
+
+def machine(sim):
+    """Return the machine of phases of a scenario, also of one in which a recovery may interrupt it."""
+    return getattr(sim.behaviour, "inner", sim.behaviour)

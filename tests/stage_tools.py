@@ -18,6 +18,7 @@ from interplay.stage.messages import ControlView, Moment, Notice, Open, Opening,
 from interplay.stage.performer import Performer, playbill
 from interplay.view import gate
 from interplay.view.cast import furnish
+from plain import machine
 
 
 def opening_of(name, parameters=None, recorded=False):
@@ -27,7 +28,7 @@ def opening_of(name, parameters=None, recorded=False):
         ControlView(c.name, c.kind, c.value, c.low, c.high, c.unit, c.help) for c in sim.live.controls.values()
     )
     models = tuple(dict.fromkeys(n.split("/")[0] for n in body_names(sim.scene.model) if "/" in n))
-    phases = tuple(sim.behaviour.phases)
+    phases = tuple(machine(sim).phases)
     opening = Opening(name, {}, sim.dt, sim.scene.xml, {}, models, phases, (), controls, chosen.view(), recorded, None)
     return opening, sim
 
@@ -56,6 +57,7 @@ def still(sim, models, **changes):
         pairs=(),
         pair_points=np.zeros((0, 2, 3)),
         pair_distance=np.zeros((0, 2)),
+        stability=(),
         objectives=(),
         relaxed=(),
         controls={name: control.value for name, control in sim.live.controls.items()},

@@ -140,7 +140,7 @@ def test_a_clip_is_played_on_the_stage(live, tmp_path):
     act = RecordedAct("clip", tmp_path)
     act.wait()
     act.seek(0.7)
-    assert act.frame(Status(Pace(np.zeros(0), 1.0), False, True, act.span, 1.0, ""))
+    assert act.frame(Status(Pace(np.zeros(0), 1.0), False, True, act.span, 1.0, ""), stability=True)
     assert not len(act.take_step_ms())
     assert [n.level for n in act.notices] == ["info"]
 

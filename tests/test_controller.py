@@ -8,6 +8,7 @@ from numpy.testing import assert_allclose
 import interplay as ip
 from interplay.control.integrated import IntegratedController
 from interplay.qp.solvers import SOLVERS, make_solver
+from plain import machine
 
 GRASPS = (("ann/right_grip", "pole/left_grip"), ("ben/left_grip", "pole/right_grip"))
 
@@ -149,11 +150,11 @@ def test_solving_another_state_is_physics_too(name):
 
     sim = scenario(name)().simulation()
     m, rng, seen = sim.scene.model, np.random.default_rng(0), set()
-    while not (sim.behaviour.phase and sim.behaviour.phase.interactive) and sim.time < 40:
+    while not (machine(sim).phase and machine(sim).phase.interactive) and sim.time < 40:
         sim.step()
-        if sim.behaviour.phase.name in seen:
+        if machine(sim).phase.name in seen:
             continue
-        seen.add(sim.behaviour.phase.name)
+        seen.add(machine(sim).phase.name)
         before = sim.controller.solve(sim.state, sim.demands)
         q = sim.state.qpos.copy()
         mujoco.mj_integratePos(m, q, rng.normal(0, 0.01, m.nv), 1.0)

@@ -22,7 +22,7 @@ def resident_bytes():
 @pytest.mark.slow
 def test_a_million_steps_of_stand():
     sim = scenario("stand")().simulation()
-    while sim.behaviour is None or sim.behaviour.phase is None or not sim.behaviour.phase.interactive:
+    while sim.behaviour is None or plain.machine(sim).phase is None or not plain.machine(sim).phase.interactive:
         sim.step()
     sim.run(10.0)
     home, memory, drift = sim.com("alice")[0], 0, 0.0
@@ -83,7 +83,7 @@ JUMPS = {"rad": 0.5, "kg": 5.0}
 def test_two_hundred_jumps_of_the_targets(name):
     """Every half second a live control jumps at random: nobody falls, nothing gives way."""
     sim = scenario(name)().simulation()
-    while sim.behaviour.phase is None or not sim.behaviour.phase.interactive:
+    while plain.machine(sim).phase is None or not plain.machine(sim).phase.interactive:
         sim.step()
         assert not sim.behaviour.failure
     rng, gave = np.random.default_rng(7), {}

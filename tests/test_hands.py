@@ -10,6 +10,7 @@ from interplay.io.export import export
 from interplay.motion.pushes import CHARACTER, MOST_FORCE, MOST_IMPULSE, STIFFNESS, THING, hand_push
 from interplay.motion.targets import read_targets, targets_text
 from interplay.runs.run import run
+from plain import machine
 
 
 def floating(dt=0.005, **options):
@@ -92,7 +93,7 @@ def test_a_point_that_cannot_move_is_pulled_in_vain():
 def test_a_character_gives_way_as_by_springs_and_comes_back():
     """Her centre of mass is drawn by k x = f/m; no step has to give anything up; let go, she comes back."""
     sim = scenario("stand")().simulation()
-    sim.behaviour = ip.Machine([sim.behaviour.phases["follow"]])
+    sim.behaviour = ip.Machine([machine(sim).phases["follow"]])
     sim.run(1.5)
     home, (com, _) = sim.live.controls["com"].value, sim.com("alice")
     assert_allclose(com, home, atol=0.005)
@@ -102,7 +103,7 @@ def test_a_character_gives_way_as_by_springs_and_comes_back():
     force = sim.live.held.force(sim.terms, sim.dt)[1]
     mass = sim.terms.body_mass.sum()
     assert_allclose(np.linalg.norm(force), CHARACTER.pull * 9.81 * mass, rtol=0.05)
-    stiffness = sim.behaviour.objectives[0].stiffness
+    stiffness = machine(sim).objectives[0].stiffness
     assert_allclose(sim.com("alice")[0][1] - home[1], force[1] / mass / stiffness, rtol=0.15)
     assert gave_up == 0
     sim.live.let_go()
@@ -179,23 +180,23 @@ def test_adjusted_gains_hold_now_and_in_later_phases():
     assert sim.live.adjustments.unused() == ["Com alice xyz", "Comm"]
     sim.run(0.1)
     assert sim.live.adjustments.unused() == ["Comm"]
-    first = sim.behaviour.objectives[0]
+    first = machine(sim).objectives[0]
     assert (first.weight, first.stiffness, first.damping) == (7.0, 16.0, 8.0)
     sim.live.adjust("Com alice xyz", damping=3.0)
     assert (first.weight, first.stiffness, first.damping) == (7.0, 16.0, 3.0)
     before = sim.checkpoint()
     sim.live.adjust("Posture alice", weight=0.7)
-    while sim.behaviour.phase.name != "sway left":
+    while machine(sim).phase.name != "sway left":
         sim.step()
-    second = sim.behaviour.objectives[-1]
+    second = machine(sim).objectives[-1]
     assert second is not first
     assert (second.weight, second.stiffness, second.damping) == (7.0, 16.0, 3.0)
     sim.restore(before)
     assert sim.objectives[0].weight == 0.3  # as it was declared
-    assert sim.behaviour.objectives[0].weight == 7.0
+    assert machine(sim).objectives[0].weight == 7.0
     twin = scenario("stand")().simulation()
     twin.restore(before)
-    assert twin.behaviour.objectives[0].damping == 3.0
+    assert machine(twin).objectives[0].damping == 3.0
 
 
 def test_adjusting_in_one_phase_only():
@@ -203,12 +204,12 @@ def test_adjusting_in_one_phase_only():
     sim.live.adjust("Com alice xyz", weight=7.0, phase="sway left")
     sim.live.adjust("Com alice xyz", stiffness=9.0)
     weights = {}
-    while sim.behaviour.phase is None or sim.behaviour.phase.name != "sway right":
+    while machine(sim).phase is None or machine(sim).phase.name != "sway right":
         if weights.keys() == {"settle"}:
             assert sim.live.adjustments.unused() == ["Com alice xyz | sway left"]
         sim.step()
-        last = sim.behaviour.objectives[-1]
-        weights[sim.behaviour.phase.name] = (last.weight, last.stiffness)
+        last = machine(sim).objectives[-1]
+        weights[machine(sim).phase.name] = (last.weight, last.stiffness)
     assert weights == {"settle": (100.0, 9.0), "sway left": (7.0, 9.0), "sway right": (100.0, 9.0)}
     assert sim.live.adjustments.unused() == []
     assert sim.live.inputs[0].control == "adjust Com alice xyz | sway left"
@@ -248,13 +249,13 @@ def live(sim, steps):
 def test_live_input_replayed_is_the_same_motion(tmp_path):
     steps = 200
     first = scenario("stand")().simulation(1 / 60)
-    first.behaviour = ip.Machine([first.behaviour.phases["follow"]])
+    first.behaviour = ip.Machine([machine(first).phases["follow"]])
     live(first, steps)
     assert len(first.live.inputs) == 36
     path = tmp_path / "hands.csv"
     path.write_text(targets_text(first.live.inputs))
     second = scenario("stand")().simulation(1 / 60)
-    second.behaviour = ip.Machine([second.behaviour.phases["follow"]])
+    second.behaviour = ip.Machine([machine(second).phases["follow"]])
     second.live.targets = read_targets(path, second)
     assert [t.row() for t in second.live.targets] == [t.row() for t in first.live.inputs]
     for _ in range(steps):

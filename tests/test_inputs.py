@@ -27,6 +27,10 @@ def sim():
     return s
 
 
+def simulated():
+    return ip.Simulation(scene(), world="simulated")
+
+
 CASES = []
 
 
@@ -129,6 +133,13 @@ case(
     lambda: ip.Simulation(scene().add(ip.Wall(), "w", pos=(9, 0))).live.push("w", (1, 0, 0), 1),
     "cannot move",
 )
+case("platform-tilt", lambda: ip.MovingPlatform(tilt=(0.1, 2.0)), "tilt")
+case("platform-low", lambda: ip.MovingPlatform(height=0.1), "height")
+case("friction", lambda: scene().add(ip.Ball(), "b", friction=-1), "friction")
+case("friction-who", lambda: simulated().live.set_friction("bib", 0.5), "bob")
+case("friction-nan", lambda: simulated().live.set_friction("bob", NAN), "friction")
+case("drive-name", lambda: ip.Simulation(scene().add(ip.Door(), "d", pos=(9, 0))).live.drive("d/hing", 0.0), "hinge")
+case("drive-who", lambda: sim().live.drive("bob/left_knee_flexion", 0.0), "mechanism")
 case("pull-body", lambda: sim().live.pull("bob/hed", (0, 0, 0), (1, 0, 1)), "head")
 case("pull-fixed", lambda: sim().live.pull("ground", (0, 0, 0), (1, 0, 1)), "ground")
 case("pull-nan", lambda: sim().live.pull("bob/head", (0, 0, 0), (1, 0, NAN)), "goal")

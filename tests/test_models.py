@@ -95,12 +95,26 @@ def test_surfaces_face_outward():
 
 
 @pytest.mark.parametrize(
-    "model", [ip.Box(), ip.Ball(), ip.Barbell(), ip.Litter(), ip.Sword(), ip.Table(), ip.Door(), ip.Valve(), ip.Lever()]
+    "model",
+    [
+        ip.Box(),
+        ip.Ball(),
+        ip.Barbell(),
+        ip.Litter(),
+        ip.Sword(),
+        ip.Table(),
+        ip.Door(),
+        ip.Valve(),
+        ip.Lever(),
+        ip.MovingPlatform(),
+    ],
 )
 def test_objects_and_mechanisms_stand_and_weigh(model):
     scene = ip.Scene().add(model, "x").add(ip.Platform(), "p", pos=(5, 0))
     m = scene.model
-    assert m.nv == (6 if model.floating else {"Door": 2, "Valve": 2, "Lever": 1}[type(model).__name__])
+    assert m.nv == (
+        6 if model.floating else {"Door": 2, "Valve": 2, "Lever": 1, "MovingPlatform": 4}[type(model).__name__]
+    )
     assert not scene.subsystems[0].actuated.size
     lowest = min(
         float(scene.kinematics().geom_xpos[g][2]) - float(m.geom_rbound[g])

@@ -37,6 +37,7 @@ FEATURES = {
     "group-com": lambda: ip.Com("alice", "kim", "box"),
     "com-over": lambda: ip.ComOver("alice", over=("alice/left_sole", "alice/right_sole"), axes="xyz"),
     "group-com-over": lambda: ip.ComOver("alice", "box", over="kim/left_shoulder"),
+    "com-over-near": lambda: ip.ComOver("alice", over=("alice/left_sole", "kim/left_shoulder"), near=0.02),
     "point": lambda: ip.Point("alice/right_palm", (0.3, 0.1, 1.0)),
     "orientation": lambda: ip.Orientation("alice/chest"),
     "pose-site": lambda: ip.Pose("alice/left_sole"),

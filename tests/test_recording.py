@@ -18,6 +18,7 @@ from interplay.io.export import export
 from interplay.io.recorder import Recorder
 from interplay.io.recording import Recording
 from interplay.runs.run import run
+from plain import machine
 
 
 def columns(folder):
@@ -67,7 +68,7 @@ def test_resuming_with_targets_and_masses(tmp_path):
         from interplay.motion.targets import read_targets
 
         sim = scenario("stand")().simulation(seed=7)
-        sim.behaviour = ip.Machine([sim.behaviour.phases["follow"]])
+        sim.behaviour = ip.Machine([machine(sim).phases["follow"]])
         sim.live.targets = read_targets(targets, sim)
         return sim
 

@@ -7,6 +7,7 @@ import pytest
 
 from interplay.catalogue import registry
 from interplay.runs.run import run
+from plain import machine
 
 NAMES = sorted(registry())
 
@@ -31,7 +32,7 @@ def test_it_finishes_without_relaxing_anything(name, dt, finished):
     report = json.loads((finished(name, dt) / "report.json").read_text())
     assert report["finished"]
     assert report["fallbacks"] == 0
-    phases = list(registry()[name]().simulation().behaviour.phases)
+    phases = list(machine(registry()[name]().simulation()).phases)
     assert report["states_visited"] == phases
     c = report["certificate"]
     assert c["eom_residual"] < 1e-6
@@ -63,7 +64,7 @@ def test_controls_answer_to_a_targets_file(name, tmp_path):
     (tmp_path / "targets.csv").write_text("\n".join(lines))
     from interplay.motion.targets import read_targets
 
-    while not sim.behaviour.phase or not sim.behaviour.phase.interactive:
+    while not machine(sim).phase or not machine(sim).phase.interactive:
         sim.step()
         assert not sim.behaviour.failure
     begin = sim.time
@@ -78,7 +79,7 @@ def test_controls_answer_to_a_targets_file(name, tmp_path):
         assert abs(sim.com(name)[0][2] - height) < 0.3 * height
     if control.unit == "kg":
         assert sim.scene.model.body(f"bar/{control.name}").mass[0] == pytest.approx(home[0], abs=1e-6)
-    followed = sim.behaviour.entries[-1].objectives[0]
+    followed = machine(sim).entries[-1].objectives[0]
     assert np.linalg.norm(followed.error(sim.terms, sim.time)[:3]) < 0.05
     assert fallbacks == 0
 

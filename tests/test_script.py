@@ -100,6 +100,8 @@ OBJECTIVES = [
     "{com: alice, by: -0.05, axes: z, seconds: 1}",
     "{com: alice, to: [0, 0.02], axes: xy}",
     "{com_over: alice, on: [alice/left_sole, alice/right_sole]}",
+    "{com_over: alice, on: [alice/left_sole, alice/right_sole], to: middle, near: 0.02, name: over}",
+    "{com_over: alice, on: [alice/left_sole], to: stable, axes: y, name: stable}",
     "{balance: alice, on: [alice/left_sole, alice/right_sole], margin: 0.01}",
     "{posture: alice, values: now, weights: {left_knee_flexion: 2}}",
     "{posture: alice, values: {left_knee_flexion: 20 deg}}",
@@ -135,7 +137,7 @@ def test_every_model_can_be_placed(write):
     scene = scenario(path)().build()
     assert set(scene.names) == {"alice", *names}
     classes = {type(scene.placed(name)) for name in scene.names}
-    assert classes == {getattr(ip, name.capitalize()) for name in (*names, "humanoid")}
+    assert classes == {getattr(ip, name.title().replace("_", "")) for name in (*names, "humanoid")}
 
 
 def test_blocks_and_a_walk_can_be_said(write):
@@ -178,6 +180,18 @@ def test_a_mass_slider_and_a_late_character(write):
     sim.live.set("load", 5)
     sim.run(0.5)
     assert sim.scene.model.body("bar/left_weight").mass[0] > 3.1
+
+
+def test_a_slider_drives_a_platform(write):
+    text = STAND.replace(
+        "controls:\n",
+        "controls:\n  tilt: {slider: 0, low: -0.2, high: 0.2, unit: rad, drives: platform/pitch}\n",
+    )
+    text = text.replace("contacts:", "  platform: {moving_platform: {travel: [0, 0, 0]}, at: [3, 0]}\ncontacts:")
+    sim = scenario(write(text))().simulation()
+    sim.live.set("tilt", 0.1)
+    sim.run(0.6)
+    assert sim.state.qpos[sim.scene.model.joint("platform/pitch").qposadr[0]] == pytest.approx(0.1, abs=1e-3)
 
 
 # -- what is refused, and how ------------------------------------------------------------------------------------------

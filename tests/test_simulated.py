@@ -13,8 +13,11 @@ from interplay.io.export import export
 from interplay.runs.run import finished, run
 
 
-def standing(dt=0.01, world="simulated", **body):
-    sim = ip.Simulation(ip.Scene().add(ip.Humanoid(1.74, 68, **body), "ann"), dt=dt, world=world)
+def standing(dt=0.01, world="simulated", balls=(), **body):
+    scene = ip.Scene().add(ip.Humanoid(1.74, 68, **body), "ann")
+    for k, ball in enumerate(balls):
+        scene.add(ball, f"ball_{k}", pos=(-1.5, 0.3 * k))
+    sim = ip.Simulation(scene, dt=dt, world=world)
     for side in ("left", "right"):
         sim.contacts.add(f"ann/{side}_sole", ip.GROUND, friction=0.8)
     sim.objectives += [

@@ -40,6 +40,7 @@ THINGS = {
     "slider": ip.Slider(),
     "small slider": ip.Slider(0.05, 1),
     "platform": ip.Platform(),
+    "moving platform": ip.MovingPlatform(),
     "beam": ip.Beam(),
     "wall": ip.Wall(),
     "stairs": ip.Stairs(5),

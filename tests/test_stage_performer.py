@@ -39,11 +39,14 @@ from interplay.stage.messages import (
     Save,
     Seek,
     SetControl,
+    SetFriction,
     Speed,
     StepOnce,
+    Throw,
 )
 from interplay.stage.performer import Playbill, playbill
 from interplay.stage.tape import FRAMES, Tape
+from plain import machine
 from stage_tools import House
 
 NAN, INF = math.nan, math.inf
@@ -52,7 +55,7 @@ NAN, INF = math.nan, math.inf
 def following(dt=0.01):
     """Return a stage with a standing character that follows the user from the start."""
     house = House("stand", dt=dt)
-    house.sim.behaviour = ip.Machine([house.sim.behaviour.phases["follow"]])
+    house.sim.behaviour = ip.Machine([machine(house.sim).phases["follow"]])
     house.performer.act = LiveAct("stand", house.performer.act.scenario, house.sim)
     return house
 
@@ -316,7 +319,7 @@ def test_only_what_is_offered_can_be_opened(tmp_path):
 
 def bad_commands(rng, count):
     """Return commands as a broken viewer might send them."""
-    kinds = (Open, Seek, Speed, SetControl, Pull, Push, Adjust, Save)
+    kinds = (Open, Seek, Speed, SetControl, Pull, Push, Throw, SetFriction, Adjust, Save)
     values = [
         NAN, INF, -INF, 1e308, -1e300, 0, -1, 1.5, "", "x", "com", "alice/chest", "alice/ches", "Com alice xyz", "targets",
         None, True, [], {}, (), (NAN, 0, 0), (1e308, 1e308, 1e308), (0, 0), (0.1, 0.2, 0.3), ("a", "b", "c"), [[0, 0, 0]],

@@ -20,7 +20,19 @@ from interplay.stage.audience import Audience
 from interplay.stage.director import Director, compile_scene
 from interplay.stage.following import Following
 from interplay.stage.hands import STRONGEST, box_edges, dragged
-from interplay.stage.messages import LetGo, Loop, ObjectiveView, Open, Pull, PullView, Push, Seek, SetControl
+from interplay.stage.messages import (
+    LetGo,
+    Loop,
+    ObjectiveView,
+    Open,
+    Pull,
+    PullView,
+    Push,
+    Seek,
+    SetControl,
+    Stability,
+    StabilityView,
+)
 from interplay.stage.overlays import corners, support_polygons
 from interplay.stage.panel import within
 from interplay.stage.play import play
@@ -216,6 +228,7 @@ def test_overlays_show_and_hide(stage, server):
         pairs=(("a", "b"),),
         pair_points=np.ones((1, 2, 3)),
         pair_distance=np.array([[0.05, 0.01]]),
+        stability=(StabilityView(np.eye(3), True), StabilityView(np.ones((4, 3)), False)),
         objectives=(ObjectiveView("reach", 1, 1, 2, 1, 0.1, np.zeros(3), np.ones(3)),),
         pull=PullView("alice/chest", np.zeros(3), np.ones(3), np.array([0, 0, 40.0])),  # the most that a person stands
     )
@@ -224,11 +237,27 @@ def test_overlays_show_and_hide(stage, server):
     link.said.append(frame)
     turns(director, lambda: director.frame is frame)
     nodes = {n for n in server.scene._handle_from_node_name if n.startswith("/over/")}
-    expected = ["force_ground", "patch", "com", "support", "pair", "witness", "now", "goal", "error", "pull", "held"]
+    expected = [
+        "force_ground",
+        "patch",
+        "com",
+        "support",
+        "stable",
+        "pair",
+        "witness",
+        "now",
+        "goal",
+        "error",
+        "pull",
+        "held",
+    ]
     assert {f"/over/{n}" for n in expected} <= nodes
     arrow = server.scene.get_handle_by_name("/over/force_ground")
     np.testing.assert_allclose(arrow.points[0, 1] - arrow.points[0, 0], [0, 0, 0.32], atol=1e-6)
     assert server.scene.get_handle_by_name("/over/newtons").text == "40 N"
+    outlines = server.scene.get_handle_by_name("/over/stable")
+    assert outlines.points.shape == outlines.colors.shape == (7, 2, 3)
+    assert Stability(True) in link.heard
     director.switch("forces", False)
     assert not arrow.visible
     link.said.append(replace(frame, pull=None))

@@ -9,6 +9,7 @@ import interplay.startup  # noqa: F401 - must come before MuJoCo and NumPy
 from interplay.constraints.base import GivesWay, Limit, LimitRows
 from interplay.constraints.contact import Contact
 from interplay.constraints.speed import SpeedLimit
+from interplay.constraints.stability import StabilityRegion
 from interplay.constraints.within import KeepWithin
 from interplay.control.controller import Controller, Demands
 from interplay.control.dump import load_dump
@@ -22,7 +23,7 @@ from interplay.models.base import Model
 from interplay.models.environment import Beam, Platform, Stairs, Wall
 from interplay.models.humanoid import Humanoid
 from interplay.models.loader import BodyFile
-from interplay.models.mechanisms import Door, Lever, Slider, Valve
+from interplay.models.mechanisms import Door, Lever, MovingPlatform, Slider, Valve
 from interplay.models.objects import Ball, Barbell, Box, Litter, Sword, Table
 from interplay.motion import blocks, conditions
 from interplay.motion.behaviour import Behaviour, Together
@@ -30,6 +31,7 @@ from interplay.motion.clip import Clip, Touch
 from interplay.motion.controls import Control
 from interplay.motion.footsteps import Gait
 from interplay.motion.machine import Entry, Machine, Phase
+from interplay.motion.recovery import Recovery
 from interplay.motion.targets import Target
 from interplay.motion.walk import Walk, Walker
 from interplay.objectives.balance import Balance
@@ -107,6 +109,7 @@ __all__ = [
     "Meet",
     "MinimumJerk",
     "Model",
+    "MovingPlatform",
     "Objective",
     "Orientation",
     "Outcome",
@@ -121,6 +124,7 @@ __all__ = [
     "Posture",
     "Recorder",
     "Recording",
+    "Recovery",
     "Reference",
     "RelativePose",
     "Sample",
@@ -130,6 +134,7 @@ __all__ = [
     "Slider",
     "SolverError",
     "SpeedLimit",
+    "StabilityRegion",
     "Stairs",
     "State",
     "StateError",

@@ -37,6 +37,13 @@ Seed = Annotated[int, typer.Option(help="Seed of the random generator.")]
 Settings = Annotated[
     list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Parameter of the scenario; may be repeated.")
 ]
+World = Annotated[
+    str | None,
+    typer.Option(
+        help="What becomes of plans: they happen as they are (direct), or what their torques lead to, under exact contact "
+        "(rigid) or in MuJoCo's own contact physics (simulated)."
+    ),
+]
 Body = Annotated[
     Path | None, typer.Option(help="Sidecar (YAML) of an MJCF or URDF body that plays instead of the scenario's own.")
 ]
@@ -117,15 +124,13 @@ def run(
     set_: Settings = None,
     character: Body = None,
     targets: Targets = None,
-    world: Annotated[
-        str | None,
-        typer.Option(
-            help="What becomes of plans: they happen as they are (direct), or what their torques lead to, under exact contact "
-            "(rigid) or in MuJoCo's own contact physics (simulated)."
-        ),
-    ] = None,
+    world: World = None,
     controller: Annotated[
-        str, typer.Option(help="One program over all (integrated), or one per character, in sequence (independent).")
+        str,
+        typer.Option(
+            help="One program over all (integrated), one per character, in sequence (independent), or one over all for each "
+            "priority, in sequence (prioritised)."
+        ),
     ] = "integrated",
     resume: Annotated[bool, typer.Option("--resume", help="Continue the recording in --out.")] = False,
     on_fall: Annotated[
@@ -214,6 +219,7 @@ def play(
     seed: Seed = 0,
     set_: Settings = None,
     character: Body = None,
+    world: World = None,
 ) -> None:
     """Open the stage in your browser: play, pause and scrub, drag targets, grab and push bodies, see forces and plots.
 
@@ -237,6 +243,7 @@ def play(
             dt=dt,
             seed=seed,
             character=str(character) if character is not None else None,
+            world=world,
         )
 
 

@@ -114,6 +114,13 @@ def whole(what: str, value: Any, low: int, high: int | None = None) -> int:
     return int(value)
 
 
+def flag(what: str, value: Any) -> bool:
+    """Return ``value`` as true or false, or raise an error that names the quantity."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise InputError(f"{what}: expected True or False, got {value!r}")
+    return bool(value)
+
+
 def settings(what: str, items: Iterable[str]) -> dict[str, str]:
     """Return texts of the form KEY=VALUE as a dictionary."""
     out = {}

@@ -32,9 +32,11 @@ from interplay.constraints.collision_set import CollisionSet
 from interplay.constraints.contact import ContactRows
 from interplay.constraints.contact_set import ContactSet
 from interplay.constraints.speed import SpeedLimit
+from interplay.constraints.stability import free_trees, stability_region
 from interplay.constraints.within import KeepWithin
 from interplay.control.controller import Demands
 from interplay.control.integrated import IntegratedController
+from interplay.maths.linear import range_beyond
 from interplay.maths.rotations import turned
 from interplay.models.mechanisms import Door
 from interplay.models.objects import Box
@@ -263,12 +265,14 @@ def _parts() -> list[Callable[[], object]]:
         jacobian = np.zeros((2, 6, rows.width))
         rows.update(terms, 0.0, controller.dt, jacobian)
         rows.forces(terms, np.zeros(rows.size), jacobian)
+        stability_region(terms, rows.contacts, free_trees(scene.model))
 
     def move() -> None:
         Track(np.zeros((5, 2))).at(0.01)
         foot = Footprint("left", np.zeros(3), 0.0)
         Swing(foot, foot, 0.0, Gait()).at(0.1)
         turned(np.zeros(3), np.array([1.0, 0.0, 0.0, 0.0]))
+        range_beyond(np.eye(2), np.zeros((1, 2)), 0.1)
         Masses(scene, lambda: None).set("a", 2.0)
 
     def want(objective: Objective) -> Callable[[], object]:

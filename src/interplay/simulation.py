@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time as clock
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -13,13 +13,16 @@ import numpy as np
 from interplay.constraints.base import Limit
 from interplay.constraints.collision import ActivePairs
 from interplay.constraints.collision_set import CollisionSet
+from interplay.constraints.contact import Contact
 from interplay.constraints.contact_set import ContactSet
+from interplay.constraints.stability import StabilityRegion, stability_region
 from interplay.control.controller import NOBODY, Demands
 from interplay.control.dump import write_dump
 from interplay.control.independent import IndependentController
 from interplay.control.integrated import IntegratedController
 from interplay.control.perception import late_steps
 from interplay.control.plan import Conflict
+from interplay.control.prioritised import PrioritisedController
 from interplay.control.state import State, Touching, check_state
 from interplay.errors import ContactError, FallError, InputError, InterplayError, StepError, number, pick, vector, whole
 from interplay.motion.behaviour import Behaviour
@@ -41,8 +44,12 @@ if TYPE_CHECKING:
 WORLDS = {"direct": DirectWorld, "rigid": RigidWorld, "simulated": SimulatedWorld}
 """The plan is what happens; or what its torques lead to, under exact contact or in MuJoCo's own."""
 
-CONTROLLERS = {"integrated": IntegratedController, "independent": IndependentController}
-"""One program over all, or one program per character, in sequence."""
+CONTROLLERS = {
+    "integrated": IntegratedController,
+    "independent": IndependentController,
+    "prioritised": PrioritisedController,
+}
+"""One program over all; one program per character, in sequence; one over all for each priority, in sequence."""
 
 ON_FALL = {"stop": "stop", "continue": "continue"}
 """What a run does when someone falls."""
@@ -67,7 +74,8 @@ class Simulation:
     ):
         """Take the scene, the control step [s], the QP solver, the world, the seed of the random generator and the controller.
 
-        ``controller="independent"`` solves one program per character instead of one over all, to compare with. The world is the
+        ``controller="independent"`` solves one program per character instead of one over all, to compare with;
+        ``controller="prioritised"`` serves objectives strictly by their ``priority`` instead of by weights alone. The world is the
         controller's natural one unless named: ``direct`` for the integrated controller, ``rigid`` for independent programs.
         When someone falls, ``run`` stops with a :class:`interplay.FallError`, or goes on (``on_fall="continue"``): see ``fallen``.
         """
@@ -87,8 +95,8 @@ class Simulation:
             )
         self.rng = np.random.default_rng(whole("seed", seed, 0, 2**63 - 1))
         self._state = self.controller.initial_state()
-        self.contacts = ContactSet(scene, lambda: self.terms, lambda: self.time)
-        self.collisions = CollisionSet(scene, lambda: self.contacts.items)
+        self.contacts = ContactSet(scene, lambda: self.terms, lambda: self.time, kind.manner)
+        self.collisions = CollisionSet(scene, lambda: self.contacts.items, strays_bump=kind.finds_contacts)
         """Pairs of shapes that avoid each other."""
         self._late = NOBODY
         self._objectives: list[Objective] = []
@@ -199,9 +207,9 @@ class Simulation:
         """Kinematics and dynamics terms at the present state."""
         return self.controller.at(self._state)
 
-    def refresh(self) -> None:
-        """Compute everything anew after the model itself was changed (a mass): the state is another one now."""
-        self._state = self._state.with_()
+    def refresh(self, **changes: Any) -> None:
+        """Compute everything anew after the model itself was changed (a mass), or a part of the state: it is another one now."""
+        self._state = self._state.with_(**changes)
 
     def com(self, model: str, *others: str) -> tuple[np.ndarray, np.ndarray]:
         """Return position [m] and velocity [m/s] of the centre of mass of a model, or of some models together."""
@@ -217,6 +225,17 @@ class Simulation:
     def middle(self, *surfaces: str) -> np.ndarray:
         """Return the middle (3,) [m] of some surfaces."""
         return self.terms.site_xpos[[self.scene.site(s) for s in surfaces]].mean(axis=0)
+
+    def stability_region(
+        self, *models: str, contacts: Iterable[Contact] | None = None, **options: Any
+    ) -> StabilityRegion:
+        """Return where, horizontally, the common centre of mass of some models may be at rest with the contacts in force, or others.
+
+        ``forces``: known ones on them, pairs of a place [m] and a force [N]; ``reach``: how far from the contacts to look [m];
+        ``tolerance`` of its edges [m]: see :func:`interplay.constraints.stability.stability_region`.
+        """
+        trees = [tree for name in models for tree in self.scene.trees(name)]
+        return stability_region(self.terms, self.contacts if contacts is None else contacts, trees, **options)
 
     def force(self, surface: str) -> np.ndarray:
         """Return the force [N] ON a surface by its contact at the last step, in contact axes (z: into it); zero without contact."""
@@ -246,10 +265,15 @@ class Simulation:
         forces = self.live.forces()
         if forces:
             self._state = self._state.with_(applied=forces[0])
-        state, demands = self._state, self.demands._replace(ceded_acceleration=forces[1] if forces else None)
+        state, demands = self._state, self.demands
+        known = state
+        if forces and self.world.manner.foresees:
+            demands = demands._replace(ceded_acceleration=forces[1])
+        elif forces:
+            known = state.with_(applied=np.zeros_like(state.applied))
         before = self.outcome.conflicts if self.outcome else ()
         try:
-            plan = self.controller.solve(state, demands)
+            plan = self.controller.solve(known, demands)
             if self.fallen:
                 plan = self.falls.let_go(plan, self.terms)
             # Time is counted in steps, so that it carries no rounding of sums.

@@ -43,9 +43,15 @@ class Pair(NamedTuple):
 class CollisionSet:
     """The pairs of shapes that avoid each other."""
 
-    def __init__(self, scene: Scene, contacts: Callable[[], tuple[Contact, ...]] = tuple):
-        """Start with the default pairs; ``contacts`` are those in force, which say what is held."""
-        self._scene, self._contacts = scene, contacts
+    def __init__(self, scene: Scene, contacts: Callable[[], tuple[Contact, ...]] = tuple, *, strays_bump: bool = False):
+        """Start with the default pairs; ``contacts`` are those in force, which say what is held.
+
+        ``strays_bump``: what has no motor and touches nobody bumps into things by itself, so no plan keeps it apart from anything.
+        """
+        self._scene, self._contacts, self._strays_bump = scene, contacts, strays_bump
+        self._powered = {s.tree for s in scene.subsystems if s.actuated.size}
+        self._led = self._powered
+        """Trees that a plan can lead: by their motors, or by who touches them."""
         self._by_shapes: dict[tuple[int, int], Pair] = {}
         self._may_touch: set[tuple[int, int]] = set()
         """Shapes that were let touch: what is held has no default there."""
@@ -63,12 +69,17 @@ class CollisionSet:
         """All pairs; the same tuple as long as nothing changes."""
         contacts = self._contacts()
         if contacts is not self._touching:
-            self._touching, before = contacts, self._held
+            self._touching, before = contacts, (self._held, self._led)
             self._held = list(held_pairs(self._scene, contacts))
-            if self._held != before:
+            touched = (self._scene.model.body_treeid[[c.first.body, c.second.body]] for c in contacts)
+            self._led = self._powered.union(*(trees.tolist() for trees in touched)) - {-1}
+            if (self._held, self._led) != before:
                 self._pairs = None
         if self._pairs is None:
-            self._pairs = (*self._by_shapes.values(), *self._held_pairs().values())
+            pairs = (*self._by_shapes.values(), *self._held_pairs().values())
+            self._pairs = (
+                tuple(p for p in pairs if p.tree1 in self._led or p.tree2 in self._led) if self._strays_bump else pairs
+            )
         return self._pairs
 
     def __len__(self) -> int:

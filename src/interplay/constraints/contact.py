@@ -12,11 +12,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import numba
 import numpy as np
 
 from interplay.constraints.base import GivesWay, RowBlock
 from interplay.constraints.contact_kernels import contact_rows, entries, forces, movers
+from interplay.constraints.footing import counted_on, patch_cone
 from interplay.constraints.manner import EXACT, Manner
 from interplay.constraints.opening import openings
 from interplay.scene.kinematics import Kinematics
@@ -45,10 +45,12 @@ class Contact:
     p2: np.ndarray
     R2: np.ndarray
     friction: float = 0.8
+    shrink: float = 0.0
     grip_force: float = 500.0
     grip_torque: float = 25.0
     min_force: float = 0.0
     force_cost: float = FORCE_COST
+    pinned: bool = False
     made_at: float = -np.inf
     fade_in: float = 0.0
     release_at: float = np.inf
@@ -73,10 +75,21 @@ class Contact:
         return self.release_at + self.fade_out
 
     def cone(self) -> np.ndarray:
-        """Return the facets E, E w ≥ 0, of the wrenches that friction allows; a grasp has none."""
-        if self.kind == "grasp":
-            return np.zeros((0, 6))
+        """Return the facets E, E w ≥ 0, of the wrenches that friction allows; a grasp and what is pinned have none."""
+        if not self.facets:
+            return np.zeros((0, self.dim))
         return point_cone(self.friction) if self.kind == "point" else cone(self.half, self.friction)
+
+    def counted_on(self) -> np.ndarray:
+        """Return the facets of what plans count on: pressure keeps off the edges of a patch by its ``shrink``."""
+        return cone((1.0 - self.shrink) * self.half, self.friction) if self.facets == 16 else self.cone()
+
+    @property
+    def facets(self) -> int:
+        """Number of facets of its cone."""
+        if self.pinned or self.kind == "grasp":
+            return 0
+        return 4 if self.kind == "point" else 16
 
     @property
     def dim(self) -> int:
@@ -96,10 +109,12 @@ class Contact:
 
 _NUMBERS = (
     "friction",
+    "shrink",
     "grip_force",
     "grip_torque",
     "min_force",
     "force_cost",
+    "pinned",
     "made_at",
     "fade_in",
     "release_at",
@@ -107,12 +122,26 @@ _NUMBERS = (
 )
 
 
-def make_contact(terms: Kinematics, first: Surface, second: Surface, frame: ContactFrame, **options: float) -> Contact:
+def make_contact(terms: Kinematics, first: Surface, second: Surface, frame: ContactFrame, **options: Any) -> Contact:
     """Fix the frame C in both bodies at the present configuration."""
     local = []
     for body in (first.body, second.body):
         R = terms.xmat[body].reshape(3, 3)
         local += [R.T @ (frame.position - terms.xpos[body]), R.T @ frame.rotation]
+    return Contact(first, second, frame.kind, frame.half, *local, **options)
+
+
+def make_landing(terms: Kinematics, first: Surface, second: Surface, frame: ContactFrame, **options: float) -> Contact:
+    """Fix the frame C in each body where its own surface is: what lands askew is to come down flat."""
+    local = []
+    for side, sign in ((first, -1.0), (second, 1.0)):
+        origin, axes = terms.site_xpos[side.site], terms.site_xmat[side.site].reshape(3, 3)
+        z = sign * axes[:, 2]
+        x = frame.rotation[:, 0] - z * (frame.rotation[:, 0] @ z)
+        x /= np.linalg.norm(x)
+        R = terms.xmat[side.body].reshape(3, 3)
+        place = frame.position - z * (z @ (frame.position - origin))
+        local += [R.T @ (place - terms.xpos[side.body]), R.T @ np.column_stack([x, np.cross(z, x), z])]
     return Contact(first, second, frame.kind, frame.half, *local, **options)
 
 
@@ -122,27 +151,11 @@ def point_cone(friction: float) -> np.ndarray:
     return np.array([[1, 0, mu], [-1, 0, mu], [0, 1, mu], [0, -1, mu]], float)
 
 
-@numba.njit(cache=True)
-def cone(half, friction):
-    """Return the 16 facets E (16, 6), E w ≥ 0, of the wrenches that four corner forces of a rectangle can make.
-
-    Corner forces obey |fx|, |fy| ≤ μ' fz with μ' = μ/√2 (a pyramid inside Coulomb's cone); half sizes (X, Y). The facets:
-    |fx|, |fy| ≤ μ' fz; |tx| ≤ Y fz; |ty| ≤ X fz; and |tz| bounded by μ'(X + Y) fz less what the other torques use up.
-    """
-    X, Y = half[0], half[1]
-    mu, E, row = friction / np.sqrt(2.0), np.zeros((16, 6)), 0
-    for s in (1.0, -1.0):
-        for axis, arm in ((0, mu), (1, mu), (3, Y), (4, X)):
-            E[row, axis], E[row, 2] = s, arm
-            row += 1
-    for a in (1.0, -1.0):
-        for b in (1.0, -1.0):
-            for s in (1.0, -1.0):
-                # tz ≥ −μ'(X + Y) fz ± (Y fx − μ' tx) ± (X fy − μ' ty), and its mirror image for the upper side.
-                E[row, 0], E[row, 1], E[row, 2] = a * Y, b * X, mu * (X + Y)
-                E[row, 3], E[row, 4], E[row, 5] = -s * a * mu, -s * b * mu, s
-                row += 1
-    return E
+def cone(half: np.ndarray, friction: float) -> np.ndarray:
+    """Return the 16 facets E (16, 6), E w ≥ 0, of the wrenches that four corner forces of a rectangle can make."""
+    facets = np.empty((16, 6))
+    patch_cone(half, friction, facets)
+    return facets
 
 
 class ContactRows:
@@ -165,6 +178,7 @@ class ContactRows:
         self._half = np.array([c.half if c.kind != "grasp" else (-1.0, -1.0) for c in contacts]).reshape(n, 2)
         timing = [(c.made_at, c.fade_in, c.release_at, c.fade_out, c.force_cost, c.min_force) for c in contacts]
         self._timing = np.array(timing, float).reshape(n, 6)
+        self._believed = np.array([(-1.0 if c.pinned else c.friction, c.shrink) for c in contacts], float).reshape(n, 2)
         self.position = np.zeros((n, 3))
         self.rotation = np.zeros((n, 3, 3))
         self.drift = np.zeros((n, 6))
@@ -217,6 +231,8 @@ class ContactRows:
                 dt,
                 manner.pull,
                 min(manner.stop * dt, 1.0),
+                manner.back,
+                self._half,
                 jacobian,
                 self.rhs,
                 self.cost,
@@ -225,6 +241,10 @@ class ContactRows:
                 self.rotation,
                 self.drift,
             )
+
+    def counted_on(self, cones: np.ndarray) -> None:
+        """Write the cones (their facets, one after another) of what the contacts can be counted on for now."""
+        counted_on(self.dim, self._half, self._believed, self.rotation, self.drift, cones)
 
     def opening(self) -> tuple[np.ndarray, float]:
         """Return how far the two sides of each contact have opened (n,) [m], at the corner where they have most, and the widest.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numba
 import numpy as np
 
+from interplay.constraints.footing import TOUCHING, opened_by
 from interplay.maths.rotations import rotation_log
 from interplay.maths.steps import smooth_step
 from interplay.scene.kinematics import point_column, point_motion
@@ -86,6 +87,21 @@ def _bounded(x, longest):
 
 
 @numba.njit(cache=True)
+def _pull_back(R, e, half, back, flat, need):
+    """Ask of a patch that has opened to lie down again: of its middle along the normal, and of its tilt, as far as it has opened."""
+    gap = opened_by(half, R, e) if flat else -(R[0, 2] * e[0] + R[1, 2] * e[1] + R[2, 2] * e[2])
+    if gap <= TOUCHING:
+        return
+    part = back * (1.0 - TOUCHING / gap)
+    along = R[0, 2] * e[0] + R[1, 2] * e[1] + R[2, 2] * e[2]
+    spin = R[0, 2] * e[3] + R[1, 2] * e[4] + R[2, 2] * e[5]
+    for i in range(3):
+        need[i] += part * along * R[i, 2]
+        if flat:
+            need[3 + i] += part * (e[3 + i] - spin * R[i, 2])
+
+
+@numba.njit(cache=True)
 def _turned(X, R, out):
     """Write the product of a body's rotation (9,) with a matrix (3, 3)."""
     for i in range(3):
@@ -114,6 +130,8 @@ def contact_rows(
     dt,
     hold,
     stop,
+    back,
+    half_sizes,
     J,
     rhs,
     cost,
@@ -169,6 +187,8 @@ def contact_rows(
             for i in range(3):
                 r = 3 * half + i
                 need[r] = way[i] - (motion1[1, r] - motion2[1, r])
+        if back > 0.0 and half_sizes[k, 0] >= 0.0:
+            _pull_back(R, e, half_sizes[k], back, dim[k] == 6, need)
         for r in range(dim[k]):
             h = 3 * (r // 3)
             rhs[at + r] = R[0, r - h] * need[h] + R[1, r - h] * need[h + 1] + R[2, r - h] * need[h + 2]

@@ -9,22 +9,27 @@ from typing import Any
 import mujoco
 import numpy as np
 
-from interplay.constraints.contact import FORCE_COST, Contact, make_contact
-from interplay.errors import ContactError, number, unknown_name
+from interplay.constraints.contact import FORCE_COST, Contact, make_contact, make_landing
+from interplay.constraints.manner import EXACT, Manner
+from interplay.errors import ContactError, flag, number, unknown_name
 from interplay.scene.kinematics import Kinematics
 from interplay.scene.scene import Scene
 from interplay.scene.surfaces import MAX_GAP, Surface, meet, surface
 
 MAX_SPEED, MAX_TURN = 0.05, 0.3
-"""Largest relative speed [m/s] and turning [rad/s] at which a contact may be made: both are soon stopped."""
+"""Largest relative speed [m/s] and turning [rad/s] at which a contact may be made: both are soon stopped …"""
+LANDING_SPEED, LANDING_TURN = 2.0, 8.0
+"""… and of a foot that lands to catch its owner: a world in which things bump into each other stops it."""
 
 
 class ContactSet:
     """Behaves like a collection of :class:`Contact`; ``terms`` gives the present kinematics."""
 
-    def __init__(self, scene: Scene, terms: Callable[[], Kinematics], time: Callable[[], float]):
-        """Start without contacts."""
-        self._scene, self._terms, self._time = scene, terms, time
+    def __init__(
+        self, scene: Scene, terms: Callable[[], Kinematics], time: Callable[[], float], manner: Manner = EXACT
+    ):
+        """Start without contacts; ``manner`` is that of their world."""
+        self._scene, self._terms, self._time, self._manner = scene, terms, time, manner
         self.items: tuple[Contact, ...] = ()
         self._broken: set[frozenset[str]] = set()
         """Surfaces of contacts that were broken."""
@@ -37,7 +42,7 @@ class ContactSet:
         """Return their number."""
         return len(self.items)
 
-    def add(self, first: str, second: str, **options: float) -> Contact:
+    def add(self, first: str, second: str, **options: Any) -> Contact:
         """Make a contact where the two surfaces meet now, and put it in force; options as in ``prepare``."""
         return self.accept(self.prepare(first, second, **options))
 
@@ -52,21 +57,28 @@ class ContactSet:
         second: str,
         *,
         friction: float = 0.8,
+        shrink: float | None = None,
         grip_force: float = 500.0,
         grip_torque: float = 25.0,
         min_force: float = 0.0,
         force_cost: float = FORCE_COST,
         fade: float = 0.0,
+        landing: bool = False,
+        pinned: bool = False,
     ) -> Contact:
         """Return a contact where the two surfaces meet now, without putting it in force.
 
         Args:
             first, second: surfaces, for example ``alice/left_sole`` and ``ip.GROUND``; their order does not matter.
-            friction: Coulomb's coefficient of a planar contact.
+            friction: Coulomb's coefficient of a planar contact, as plans believe it to be.
+            shrink: by what part the region in which it may press is drawn in towards its middle; by default the world's.
             grip_force, grip_torque: strength of a grasp [N], [N·m], for each axis.
             min_force: least normal force of a planar contact [N], kept as long as it can be.
             force_cost: cost of the contact force [1/N²].
             fade: seconds over which the contact takes up its load.
+            landing: whether the surfaces may still move against each other, as when a foot comes down to catch its owner.
+            pinned: plans take the two surfaces for glued: they bear any pull, push and turn, whatever friction would
+                (abe2007, figure 4). In the direct world they are; in others nothing is glued.
         """
         a, b = self._sides(first, second)
         for contact in self.items:
@@ -75,21 +87,25 @@ class ContactSet:
         terms = self._terms()
         frame = meet(a, self._pose(terms, a), b, self._pose(terms, b))
         slip = terms.motion(a.body, frame.position).velocity - terms.motion(b.body, frame.position).velocity
-        if float(np.linalg.norm(slip[:3])) > MAX_SPEED or float(np.linalg.norm(slip[3:])) > MAX_TURN:
+        speed, turn = (LANDING_SPEED, LANDING_TURN) if landing else (MAX_SPEED, MAX_TURN)
+        if float(np.linalg.norm(slip[:3])) > speed or float(np.linalg.norm(slip[3:])) > turn:
             raise ContactError(
                 f"{first!r} meets {second!r} at {np.linalg.norm(slip[:3]) * 100:.1f} cm/s and {np.linalg.norm(slip[3:]):.2f} rad/s, "
-                f"expected at most {MAX_SPEED * 100:.0f} cm/s and {MAX_TURN:g} rad/s"
+                f"expected at most {speed * 100:.0f} cm/s and {turn:g} rad/s"
             )
-        return make_contact(
+        make = make_landing if landing and frame.kind == "planar" else make_contact
+        return make(
             terms,
             a,
             b,
             frame,
             friction=number("friction", friction, 0.01, 10),
+            shrink=self._manner.shrink if shrink is None else number("shrink", shrink, 0, 0.95),
             grip_force=number("grip_force", grip_force, 1, 1e5, "N"),
             grip_torque=number("grip_torque", grip_torque, 0.01, 1e4, "N·m"),
             min_force=number("min_force", min_force, 0, 1e5, "N"),
             force_cost=number("force_cost", force_cost, 1e-12, 1e3, "1/N²"),
+            pinned=flag("pinned", pinned),
             made_at=self._time(),
             fade_in=number("fade", fade, 0, 10, "s"),
         )
@@ -113,7 +129,15 @@ class ContactSet:
         for first, second, options in made:
             a, b = self._sides(first, second)
             new.append(
-                Contact(a, b, a.kind, np.ones(2), here, no_turn, here, no_turn, min_force=options.get("min_force", 0.0))
+                Contact(
+                    a,
+                    b,
+                    a.kind,
+                    np.ones(2),
+                    *(here, no_turn, here, no_turn),
+                    min_force=options.get("min_force", 0.0),
+                    pinned=bool(options.get("pinned", False)),
+                )
             )
         return _ordered(*(c for c in self.items if not any(c is g for g in gone)), *new)
 
@@ -146,6 +170,25 @@ class ContactSet:
         """Begin to fade a contact's force out; ``remove`` it when it is gone."""
         contact = self.find(first, second)
         self._swap(contact, replace(contact, release_at=self._time(), fade_out=number("fade", fade, 0, 10, "s")))
+
+    def set_shrink(self, first: str, second: str | None = None, shrink: float | None = None) -> None:
+        """Draw the region of a contact in by another part than before; None: by the world's."""
+        contact = self.find(first, second)
+        part = self._manner.shrink if shrink is None else number("shrink", shrink, 0, 0.95)
+        if part != contact.shrink:
+            self._swap(contact, replace(contact, shrink=part))
+
+    def roll(self, first: str, towards: np.ndarray) -> None:
+        """Let a patch that lies on something roll off it about the point of its edge that is nearest to a place (3,) [m]."""
+        contact, terms = self.find(first), self._terms()
+        if contact.kind != "planar":
+            return
+        body, R = contact.first.body, contact.R1
+        X, x = terms.xmat[body].reshape(3, 3), terms.xpos[body]
+        wished = (R.T @ (X.T @ (towards - x) - contact.p1))[:2]
+        place = np.append(np.clip(wished, -contact.half, contact.half), 0.0)
+        moved = {"p1": contact.p1 + R @ place, "p2": contact.p2 + contact.R2 @ place}
+        self._swap(contact, replace(contact, kind="point", half=np.zeros(2), **moved))
 
     def remove(self, first: str, second: str | None = None) -> None:
         """Break a contact at once."""

@@ -14,8 +14,14 @@ class Manner(NamedTuple):
     """Part of a contact's drift that a step takes back."""
     stop: float = np.inf
     """How quickly slipping is stopped [1/s]; infinite: within a step."""
+    back: float = 0.0
+    """How firmly a patch that has opened is asked to lie down again [1/s²]; 0: contacts do not open."""
+    shrink: float = 0.0
+    """By what part the regions of patches are drawn in, unless a contact says otherwise."""
     braking: float = np.inf
     """Largest acceleration [rad/s², m/s²] that limits of joints ask for."""
+    foresees: bool = True
+    """Whether a plan knows what will push in its step; else only what has become of earlier pushes."""
 
 
 EXACT = Manner()

@@ -5,6 +5,8 @@ from __future__ import annotations
 import numba
 import numpy as np
 
+from interplay.constraints.footing import opened_by
+
 
 @numba.njit(cache=True)
 def openings(dim, half, rotation, drift):
@@ -14,9 +16,6 @@ def openings(dim, half, rotation, drift):
         if half[k, 0] < 0.0:
             continue
         R, e = rotation[k], drift[k]
-        out[k] = -(R[0, 2] * e[0] + R[1, 2] * e[1] + R[2, 2] * e[2])
-        if dim[k] == 6:
-            for i in range(2):
-                out[k] += abs(R[0, i] * e[3] + R[1, i] * e[4] + R[2, i] * e[5]) * half[k, 1 - i]
+        out[k] = opened_by(half[k], R, e) if dim[k] == 6 else -(R[0, 2] * e[0] + R[1, 2] * e[1] + R[2, 2] * e[2])
         widest = max(widest, out[k])
     return out, widest

@@ -16,7 +16,7 @@ from interplay.constraints.collision import COLLISION, Avoidance, PairRows
 from interplay.constraints.contact import Contact, ContactRows
 from interplay.constraints.limits import JointLimits, joint_rows
 from interplay.constraints.manner import Manner
-from interplay.control.cost import Cost
+from interplay.control.cost import REGULARISATION, Cost
 from interplay.control.plan import Conflict
 from interplay.control.structure import Structure, structure_key
 from interplay.control.trees import Trees
@@ -94,7 +94,8 @@ class Assembly:
         self.jacobian = part["contact"].reshape(len(contacts), 6, rows.width)
         """Jacobians of the contacts (n, 6, width), in contact axes."""
         self._mass, self._wrench_cost, self._pair_rows = part["mass"], part["wrench"], part["collision"]
-        part["cone"][:] = np.concatenate([np.zeros(0), *(c.cone().ravel() for c in contacts)])
+        self._cones = part["cone"]
+        self._cones[:] = np.concatenate([np.zeros(0), *(c.counted_on().ravel() for c in contacts)])
         self._torque = torque[s.torque_dofs]
         self.b, self.c = np.zeros(s.residual_rows.stop), np.zeros(s.n)
         self.h_l, self.h_u = np.full(s.limit_rows.stop, -np.inf), np.full(s.limit_rows.stop, np.inf)
@@ -155,13 +156,9 @@ class Assembly:
         cost, rows, s = self.cost, self.rows, self.structure
         self._mass[:] = terms.M
         rows.update(terms, time, dt, self.jacobian, manner)
-        cost.clear()
-        for objective in self.objectives:
-            objective.add_to(terms, time, cost)
-        self._wrench_cost[:] = rows.cost
-        self.c[: s.nv] = cost.gradient
-        if cost.forces:
-            cost.write_forces(rows.start, self._wrench_cost, self.c[s.w : s.y])
+        if manner.back > 0.0:
+            rows.counted_on(self._cones)
+        self.weigh(terms, time, self.objectives)
         self.x_l[self.pressed] = rows.least[self._pressed]
         _right_sides(
             terms.qfrc_passive,
@@ -180,10 +177,36 @@ class Assembly:
         self._fill_collisions(terms, pairs)
         for limit, at, jacobian in self._limit_rows:
             jacobian[:], self.h_l[at], self.h_u[at] = limit.checked_rows(terms, time, dt)
-        s.fill_P(s.source)
         s.fill_A(s.source)
         s.fill_G(s.source)
         return self.qp
+
+    def weigh(
+        self,
+        terms: Kinematics,
+        time: float,
+        objectives: Sequence[Objective],
+        regularisation: float = REGULARISATION,
+        scale: float = 1.0,
+    ) -> None:
+        """Let the cost be that of some of its objectives, to a scale, beside the regularisation and the costs of contact forces."""
+        cost, s = self.cost, self.structure
+        cost.clear(regularisation / scale)
+        for objective in objectives:
+            objective.add_to(terms, time, cost)
+        if scale != 1.0:
+            cost.scale(scale)
+        self._wrench_cost[:] = self.rows.cost
+        self.c[: s.nv] = cost.gradient
+        cost.write_forces(self.rows.start, self._wrench_cost, self.c[s.w : s.y])
+        s.fill_P(s.source)
+
+    def add_weight(self, blocks: np.ndarray, single: np.ndarray) -> None:
+        """Add to the present cost's Hessian: to the trees' blocks, one after another, and to single wrenches and residuals."""
+        self.cost.hessian += blocks
+        self._wrench_cost += single[: self.rows.size]
+        self.cost.residual_weight += single[self.rows.size :]
+        self.structure.fill_P(self.structure.source)
 
     def _fill_collisions(self, terms: Kinematics, pairs: PairRows) -> None:
         if not len(self.slot_pair):

@@ -73,13 +73,19 @@ class Cost:
             self.residual_jacobian[id(objective)] = jacobians[at : at + shape[0] * shape[1]].reshape(shape)
             at += shape[0] * shape[1]
 
-    def clear(self) -> None:
-        """Begin a new step."""
+    def clear(self, regularisation: float = REGULARISATION) -> None:
+        """Begin anew, with a weight of ‖q̈‖² alone."""
         self.hessian[:] = 0.0
         self.gradient[:] = 0.0
-        self.hessian[self._diagonal] = REGULARISATION
+        self.hessian[self._diagonal] = regularisation
         self.residual_weight[:] = 0.0
         self.forces.clear()
+
+    def scale(self, factor: float) -> None:
+        """Multiply all that has been added by a factor."""
+        for part in (self.hessian, self.gradient, self.residual_weight):
+            part *= factor
+        self.forces = {k: (factor * weight, factor * slope) for k, (weight, slope) in self.forces.items()}
 
     def add(self, objective: Objective, weight: float, x: Feature) -> None:
         """Add ½ w ‖J q̈ + rate‖², where rate = J̇q̇ − ẍ_ref + k(x − x_ref) + d(ẋ − ẋ_ref) = J̇q̇ − ẍ^d (33).

@@ -51,11 +51,15 @@ class IntegratedController:
         before = self.programs.assembly
         program = self.programs.of(state, demands)
         begin = clock.perf_counter()
-        found, conflicts = solve_or_relax(self.programs, self.solver, program, state)
+        found, conflicts = self._decide(program, state)
         seconds = clock.perf_counter() - begin
         if program.assembly is before:
             self._look_ahead(demands)
         return self.programs.plan(program, found, state, conflicts, seconds)
+
+    def _decide(self, program: Program, state: State) -> tuple[QPSolution, tuple[Conflict, ...]]:
+        """Return the solution of a state's program, and what had to give way for it."""
+        return solve_or_relax(self.programs, self.solver, program, state)
 
     def problem(self, state: State, demands: Demands) -> QP:
         """Return a copy of the program of a state, for other solvers and for study."""

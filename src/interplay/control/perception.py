@@ -92,6 +92,7 @@ class Seen(Objective):
         super().__init__(whole.weight, whole.stiffness, whole.damping, whole.max_speed, whole.label)
         self._whole, self._terms, self._columns = whole, terms, own[whole.dofs]
         self.dofs, self.dim, self.yields = whole.dofs[self._columns], whole.dim, whole.yields
+        self.priority = whole.priority
 
     def feature(self, terms: Kinematics, time: float) -> Feature:
         """Return the feature in the view, its Jacobian over the DOFs that answer."""

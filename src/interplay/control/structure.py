@@ -33,12 +33,12 @@ class Structure:
     ):
         """Lay out variables and rows; ``slots`` says how many collision rows are set aside for each group of pairs."""
         residuals, widths = len(cost.residual_rate), np.array([len(d) for d in collisions.dofs], np.int64)
-        self.nv, self.slots = trees.nv, slots
+        self.trees, self.nv, self.slots = trees, trees.nv, slots
         self.w, self.y = self.nv, self.nv + rows.size
         """First of the wrenches, first of the residuals."""
         self.n = self.y + residuals
         self.free_dofs, self.torque_dofs = trees.free_dofs, trees.torque_dofs
-        facets = np.array([_FACETS.get(c.kind, 16) for c in rows.contacts], np.int64)
+        facets = np.array([c.facets for c in rows.contacts], np.int64)
         self.parts: dict[str, slice] = {}
         """Parts of the source vector."""
         sizes = {
@@ -127,14 +127,10 @@ class Structure:
         return pattern.freeze((self.limit_rows.stop, self.n))
 
 
-_FACETS = {"grasp": 0, "point": 4}
-"""Facets of a contact's cone; a patch has 16."""
-
-
 def structure_key(
     contacts: Sequence[Contact], cost: Cost, collisions: Avoidance, slots: np.ndarray, limits: Sequence[Limit]
 ) -> Hashable:
     """Return what a structure depends on within one scene."""
-    touching = tuple((c.first.body, c.second.body, c.kind, c.min_force > 0) for c in contacts)
+    touching = tuple((c.first.body, c.second.body, c.kind, c.facets, c.min_force > 0) for c in contacts)
     limited = tuple((limit.dim, limit.dofs.tobytes()) for limit in limits)
     return touching, cost.key, tuple(collisions.groups), slots.tobytes(), limited

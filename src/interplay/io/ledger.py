@@ -15,6 +15,7 @@ import numpy as np
 from interplay.constraints.limits import JointLimits
 from interplay.io.meetings import Meetings
 from interplay.io.replay import Replay, Step
+from interplay.motion.targets import deed
 from interplay.scene.kinematics import Kinematics
 from interplay.scene.penetration import Solids, Tally
 
@@ -53,7 +54,7 @@ class Ledger:
     weight: np.ndarray
     """… and that of gravity (T, K, 3)."""
     momentum_change: np.ndarray
-    """Rate at which linear momenta of floating trees changed until the next recorded state (T, K, 3); NaN where there is none."""
+    """Rate at which linear momenta of floating trees changed until the next recorded state (T, K, 3); NaN: none, or a thing was thrown."""
 
 
 class Bookkeeper:
@@ -66,6 +67,10 @@ class Bookkeeper:
         free = m.jnt_type[m.body_jntadr[m.tree_bodyadr]] == int(mujoco.mjtJoint.mjJNT_FREE)
         self._trees = np.flatnonzero(free)
         self._bases = m.tree_bodyadr[self._trees].astype(np.int64)
+        names = [m.body(int(b)).name.split("/")[0] for b in self._bases]
+        throws = ((t.time, deed(t.control)) for t in replay.recording.inputs)
+        self._throws = [(time, names.index(done[1])) for time, done in throws if done and done[0] == "throw"]
+        """When things were thrown [s], and which of the floating trees they are."""
         self._base_dofs = m.tree_dofadr[self._trees].astype(np.int64)
         self._bodies = m.site_bodyid[replay.sites].astype(np.int64).reshape(-1, 2)
         self._first = np.ascontiguousarray(replay.sites[:, 0])
@@ -115,6 +120,12 @@ class Bookkeeper:
         if after is not None:
             replay.terms.update(*after)
             momentum[T] = self._momenta(replay.terms)
+        change = np.diff(momentum, axis=0) / replay.recording.header["dt"]
+        for (
+            time,
+            tree,
+        ) in self._throws:  # a thing that is thrown begins anew: nothing within the step before has moved it
+            change[np.abs(chunk["time"] + replay.recording.header["dt"] - time) < 1e-6, tree] = np.nan
         return Ledger(
             self._limits,
             chunk["qpos"],
@@ -133,7 +144,7 @@ class Bookkeeper:
             outer,
             push,
             weight,
-            np.diff(momentum, axis=0) / replay.recording.header["dt"],
+            change,
         )
 
     def _momenta(self, terms: Kinematics) -> np.ndarray:

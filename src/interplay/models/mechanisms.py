@@ -1,4 +1,4 @@
-"""Fixed-base mechanisms: door, valve and lever with passive joints, and a block that slides on a rail."""
+"""Fixed-base mechanisms: door, valve, lever and moving platform with passive joints, and a block that slides on a rail."""
 
 from __future__ import annotations
 
@@ -6,14 +6,17 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 import mujoco
+import numpy as np
 
-from interplay.errors import number
+from interplay.errors import number, vector
 from interplay.models.base import HANDLE, Model, grip, new_spec, patch, solid
 from interplay.models.objects import STEEL, WOOD
 
 _BOX, _CYLINDER, _CAPSULE = mujoco.mjtGeom.mjGEOM_BOX, mujoco.mjtGeom.mjGEOM_CYLINDER, mujoco.mjtGeom.mjGEOM_CAPSULE
-_HINGE = mujoco.mjtJoint.mjJNT_HINGE
-_FRAME, _PANEL = [0.55, 0.42, 0.30, 1], [0.86, 0.80, 0.70, 1]
+_HINGE, _SLIDE = mujoco.mjtJoint.mjJNT_HINGE, mujoco.mjtJoint.mjJNT_SLIDE
+_FRAME, _PANEL, _DECK = [0.55, 0.42, 0.30, 1], [0.86, 0.80, 0.70, 1], [0.62, 0.66, 0.72, 1]
+_BEYOND = 1.5
+"""Stops of a platform's joints lie so many times farther than it is made to move: limits act from some way before a stop."""
 _ALONG_X = (0.7071067811865476, 0.0, 0.7071067811865476, 0.0)
 _ALONG_Y = (0.7071067811865476, -0.7071067811865476, 0.0, 0.0)
 
@@ -217,7 +220,7 @@ class Slider(_Mechanism):
         spec, rail = new_spec("rail")
         half = 0.5 * self.size
         block = rail.add_body(name="block", pos=[0, 0, half])
-        block.add_joint(name="slide", type=mujoco.mjtJoint.mjJNT_SLIDE, axis=[1, 0, 0], damping=self.damping)
+        block.add_joint(name="slide", type=_SLIDE, axis=[1, 0, 0], damping=self.damping)
         solid(block, _BOX, [half] * 3, name="hull", rgba=self.rgba, mass=self.mass)
         patch(block, "front", (half, 0, 0), (1, 0, 0), (half, half), along=(0, 1, 0))
         patch(block, "back", (-half, 0, 0), (-1, 0, 0), (half, half), along=(0, 1, 0))
@@ -227,4 +230,57 @@ class Slider(_Mechanism):
             motor = spec.add_actuator(name="thruster", target="slide", trntype=mujoco.mjtTrn.mjTRN_JOINT)
             motor.set_to_motor()
             motor.forcelimited, motor.forcerange = 1, [-self.force, self.force]
+        return spec
+
+
+class MovingPlatform(_Mechanism):
+    """A heavy deck to stand on that moves: joints ``x``, ``y``, ``z``, ``roll`` and ``pitch`` about the middle of its patch ``top``.
+
+    They are passive, and its own weight is carried: ``sim.live.drive("platform/x", control)`` moves it; what is not driven, moves
+    freely. A joint whose travel or tilt is zero is not there.
+    """
+
+    def __init__(
+        self,
+        size: Sequence[float] = (1.6, 1.6, 0.12),
+        mass: float = 2000.0,
+        travel: Sequence[float] = (0.5, 0.5, 0.0),
+        tilt: Sequence[float] = (0.26, 0.26),
+        height: float | None = None,
+    ):
+        """Take the deck's edge lengths [m], its mass [kg], how far it is made to move along x, y, z [m] and about x and y [rad].
+
+        ``height`` [m] is that of ``top`` when nothing is moved; by default so low that its corners just stay clear of the ground.
+        """
+        super().__init__()
+        self.size, self.travel = vector("MovingPlatform size", size, 3), vector("MovingPlatform travel", travel, 3)
+        self.tilt = vector("MovingPlatform tilt", tilt, 2)
+        for edge in self.size:
+            number("MovingPlatform size", edge, 0.05, 50, "m")
+        for way in self.travel:
+            number("MovingPlatform travel", way, 0, 20, "m")
+        for angle in self.tilt:
+            number("MovingPlatform tilt", angle, 0, 0.8, "rad")
+        self.mass = number("MovingPlatform mass", mass, 1, 1e5, "kg")
+        edge, stops = self.size / 2, np.sin(_BEYOND * self.tilt)
+        least = float(edge[0] * stops[1] + edge[1] * stops[0] + self.size[2] + _BEYOND * self.travel[2] + 0.05)
+        self.height = least if height is None else number("MovingPlatform height", height, least, 100, "m")
+
+    def build(self) -> mujoco.MjSpec:
+        """Return the specification."""
+        spec, base = new_spec("base")
+        hx, hy, thick = float(self.size[0]) / 2, float(self.size[1]) / 2, float(self.size[2])
+        post = 0.5 * (self.height - thick)
+        foot = 0.3 * min(hx, hy)
+        solid(base, _CYLINDER, [foot, post], name="post", rgba=STEEL, mass=50, pos=(0, 0, post))
+        deck = base.add_body(name="deck", pos=[0, 0, self.height], gravcomp=1.0)
+        axes = np.eye(3)
+        for name, axis, way in zip("xyz", axes, self.travel, strict=True):
+            if way > 0:
+                deck.add_joint(name=name, type=_SLIDE, axis=axis, range=[-_BEYOND * way, _BEYOND * way])
+        for name, axis, angle in zip(("roll", "pitch"), axes[:2], self.tilt, strict=True):
+            if angle > 0:
+                deck.add_joint(name=name, type=_HINGE, axis=axis, range=[-_BEYOND * angle, _BEYOND * angle])
+        solid(deck, _BOX, [hx, hy, thick / 2], name="hull", rgba=_DECK, mass=self.mass, pos=(0, 0, -thick / 2))
+        patch(deck, "top", (0, 0, 0), (0, 0, 1), (hx, hy))
         return spec

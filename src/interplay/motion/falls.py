@@ -76,6 +76,7 @@ class Falls:
         self._scene, self._dt, self._limit = scene, dt, torque_limits(scene.model)
         self._tree = scene.model.body_treeid.astype(np.int64)
         self.characters = [Watched(scene, s.name) for s in scene.subsystems if scene.kind(s.name) == "character"]
+        self._trees = {who.tree for who in self.characters}
         self.fallen: dict[str, str] = {}
         """Who has fallen, and how."""
         self._stood: set[int] = set()
@@ -93,7 +94,8 @@ class Falls:
         plan, terms = outcome.plan, sim.terms
         if plan.contacts is not self._contacts:
             self._take_up(plan.contacts, terms)
-        fine = not outcome.conflicts and not outcome.resting and not plan.opened
+        lying = any(self._tree[b] in self._trees for b in outcome.resting)  # a ball may lie wherever it likes
+        fine = not outcome.conflicts and not lying and not plan.opened
         if pushed or not fine:
             self._shaken = sim.time
         if not (fine and self._well):

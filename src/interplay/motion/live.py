@@ -1,7 +1,7 @@
 """Live input: all that is done to a running scene from outside, by code, a file or the user's hand; all of it is recorded.
 
-Controls move, bodies are pushed and pulled, gains adjusted, masses changed. What is done is also a row of a targets file
-(:mod:`.targets`), so that it can be done again.
+Controls move, bodies are pushed and pulled, joints of mechanisms driven, things thrown, gains adjusted, masses and friction changed.
+What is done is also a row of a targets file (:mod:`.targets`), so that it can be done again.
 """
 
 from __future__ import annotations
@@ -14,8 +14,10 @@ import numpy as np
 from interplay.errors import InputError, number, pick, vector
 from interplay.motion.adjustments import Adjustments
 from interplay.motion.controls import Control
+from interplay.motion.drives import Drives
+from interplay.motion.frictions import Frictions
 from interplay.motion.masses import Masses
-from interplay.motion.pushes import Pull, Push, movable, strength, within_reach
+from interplay.motion.pushes import Pull, Push, movable, strength, thrown, within_reach
 from interplay.motion.targets import OF_PHASE, Target, adjusted, deed
 from interplay.objectives.base import Gains
 
@@ -39,6 +41,7 @@ class LiveInput:
         """Live input since the last block of a recording."""
         self.adjustments = Adjustments(sim.scene)
         self.masses = Masses(sim.scene, sim.refresh)
+        self.drives, self.frictions = Drives(sim.scene), Frictions(sim.scene)
         self.held: Pull | None = None
         """The body that the user's hand holds."""
         self._pushes: list[Push] = []
@@ -135,6 +138,37 @@ class LiveInput:
         """Let a body's mass [kg] follow a live control from now on."""
         self.masses.follow(body, control, self._sim.time)
 
+    def throw(self, thing: str, position: Sequence[float] | np.ndarray, velocity: Sequence[float] | np.ndarray) -> None:
+        """Put a free thing at a place [m], as it is turned now, flying with a velocity [m/s]; in the simulated world."""
+        self._simulated("throw")
+        sim = self._sim
+        place, speed = thrown(sim.scene, thing, position, velocity)
+        tree = sim.scene.trees(thing)[0]
+        held = [c for c in sim.contacts if tree in sim.scene.model.body_treeid[[c.first.body, c.second.body]]]
+        if held:
+            raise InputError(
+                f"throw {thing!r}: expected a thing that nobody holds, got one in {' – '.join(held[0].label)}"
+            )
+        m, root = sim.scene.model, int(sim.scene.model.body_jntadr[sim.scene.body(thing)])
+        at, dof = int(m.jnt_qposadr[root]), int(m.jnt_dofadr[root])
+        qpos, qvel = sim.state.qpos.copy(), sim.state.qvel.copy()
+        qpos[at : at + 3], qvel[dof : dof + 3], qvel[dof + 3 : dof + 6] = place, speed, 0.0
+        sim.refresh(qpos=qpos, qvel=qvel)
+        self._note(f"throw {thing}", [*place, *speed])
+
+    def set_friction(self, model: str, friction: float) -> None:
+        """Change the friction between a model (or ``ground``) and whatever touches it, in the simulated world; plans count on what they did."""
+        self._simulated("set_friction")
+        self.frictions.set(model, friction)
+        self._note(f"friction {model}", [friction])
+
+    def drive(self, joint: str, reference: Any) -> None:
+        """Let a joint of a mechanism [rad, m] follow a live control, another reference or a number from now on, by a strong motor of its own.
+
+        It is a force from outside like a push: critically damped at 40 rad/s, slower where the step is longer than 10 ms.
+        """
+        self.drives.add(joint, reference)
+
     def apply(self, target: Target) -> None:
         """Do now what a piece of live input says, whatever its time."""
         verb, what = deed(target.control) or ("", "")
@@ -148,6 +182,10 @@ class LiveInput:
             self.let_go()
         elif verb == "mass":
             self.set_mass(what, float(value[0]))
+        elif verb == "throw":
+            self.throw(what, value[:3], value[3:])
+        elif verb == "friction":
+            self.set_friction(what, float(value[0]))
         elif verb == "adjust":
             weight, stiffness, damping = (None if np.isnan(v) else float(v) for v in value)
             label, _, phase = what.partition(OF_PHASE)
@@ -164,19 +202,28 @@ class LiveInput:
         self.masses.update(self._sim.time)
 
     def forces(self) -> tuple[np.ndarray, np.ndarray | None] | None:
-        """Return the generalized force (nv,) of pushes and pull now, and the acceleration (nv,) that is given way to.
+        """Return the generalized force (nv,) of pushes, pull and drives now, and the acceleration (nv,) that is given way to.
 
-        None: nothing pushes or pulls.
+        None: nothing pushes, pulls or drives.
         """
         sim = self._sim
         self._pushes = [p for p in self._pushes if p.until > sim.time + 1e-9]
-        if not self._pushes and not self.held:
+        if not self._pushes and not self.held and not self.drives:
             return None
         terms, total = sim.terms, np.zeros(sim.scene.model.nv)
         hand = np.zeros_like(total)
         for push in (*self._pushes, *([self.held.push(terms, sim.dt)] if self.held else ())):
             push.generalized(terms, hand if push.given_way else total)
+        if self.drives:
+            self.drives.push(terms, sim.time, sim.dt, total)
         return total + hand, terms.mass_solved(hand[None])[0] if hand.any() else None
+
+    def _simulated(self, what: str) -> None:
+        """Refuse what makes no difference where things touch only by declared contacts."""
+        if not self._sim.world.finds_contacts:
+            raise InputError(
+                f"{what}: in the {self._sim.world.name} world things touch only where a contact is declared; expected the simulated one"
+            )
 
     def _note(self, control: str, value: Any = ()) -> None:
         self.inputs.append(Target(self._sim.time, control, np.array(value, float)))
@@ -189,11 +236,13 @@ class LiveInput:
             "held": self.held and self.held.checkpoint(),
             "adjustments": self.adjustments.checkpoint(),
             "mass": self.masses.checkpoint(),
+            "friction": self.frictions.checkpoint(),
         }
 
     def restore(self, data: dict[str, Any], time: float) -> None:
         """Continue from a checkpoint of the same scenario at a time [s]; what was to come before it is dropped."""
         self.masses.restore(data["mass"])
+        self.frictions.restore(data["friction"])
         self.adjustments.restore(data["adjustments"])
         for name, saved in data["controls"].items():
             pick("control", name, self.controls).restore(saved)

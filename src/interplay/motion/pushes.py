@@ -18,6 +18,10 @@ PUSH_SECONDS = 0.1
 """How long an impulse takes [s], to the nearest step."""
 
 
+FASTEST_THROW = 100.0
+"""How fast a thing is thrown at most [m/s], along each axis: within one of the simulator's steps, a faster ball would be through a body."""
+
+
 class Measure(NamedTuple):
     """How hard a hand is at most: its pull as a part of the weight, its push as a change of velocity [m/s] of the whole."""
 
@@ -119,6 +123,16 @@ def movable(scene: Scene, body: str) -> int:
     if scene.model.body_treeid[index] < 0:
         raise InputError(f"{body!r} cannot move: it belongs to the fixed environment")
     return index
+
+
+def thrown(scene: Scene, thing: str, position: Any, velocity: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Return where (3,) [m] and how fast (3,) [m/s] a thing is thrown, or raise an error: only what is free can be."""
+    if scene.kind(thing) != "object":
+        raise InputError(f"throw {thing!r}: expected a free thing such as a ball, got a {scene.kind(thing)}")
+    speed = vector("throw velocity", velocity, 3)
+    if np.abs(speed).max() > FASTEST_THROW:
+        raise InputError(f"throw velocity: expected at most {FASTEST_THROW:g} m/s along each axis, got {velocity!r}")
+    return within_reach("throw position", position), speed
 
 
 def hand_push(m: mujoco.MjModel, body: int, impulse: Any, dt: float) -> tuple[np.ndarray, float]:

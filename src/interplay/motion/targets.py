@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from interplay.errors import InputError, pick, vector
-from interplay.motion.pushes import movable
+from interplay.motion.pushes import movable, thrown
 from interplay.objectives.base import Gains
 
 if TYPE_CHECKING:
@@ -37,12 +37,21 @@ class Target(NamedTuple):
         return cls(time, control, np.array([math.nan if v is None else v for v in values], float))
 
 
-VERBS: dict[str, tuple[int, ...]] = {"push": (7, 10, 11), "pull": (6,), "let go": (0,), "adjust": (3,), "mass": (1,)}
+VERBS: dict[str, tuple[int, ...]] = {
+    "push": (7, 10, 11),
+    "pull": (6,),
+    "let go": (0,),
+    "adjust": (3,),
+    "mass": (1,),
+    "friction": (1,),
+    "throw": (6,),
+}
 """What live input can be besides controls, and how many numbers each takes.
 
 ``push BODY``: a point of the body in its own frame [m], force [N], seconds, and if wanted torque [N·m], and 1 where objectives give
 way to it; ``pull BODY``: a point of the body in its own frame, the point of the world it is pulled to [m]; ``adjust OBJECTIVE`` (or
-``adjust OBJECTIVE | PHASE``): weight, stiffness, damping, each may be left empty; ``mass BODY``: its mass [kg].
+``adjust OBJECTIVE | PHASE``): weight, stiffness, damping, each may be left empty; ``mass BODY``: its mass [kg]; ``friction MODEL``: that of
+whatever touches it; ``throw MODEL``: where it is put [m], its velocity [m/s].
 """
 
 OF_PHASE = " | "
@@ -106,10 +115,14 @@ def _checked(time: float, control: str, values: list[float | None], sim: Simulat
         if len(gains) > 3 or all(v is None for v in gains):
             raise InputError(f"{control!r}: expected weight, stiffness and damping, got {values!r}")
         return Target.of_row([time, f"adjust {what}", Gains.checked(repr(what), *gains)])
-    if verb != "let go":
+    given = vector(repr(control), [v for v in values if v is not None], VERBS[verb])
+    if verb == "friction":
+        sim.live.frictions.shapes(what)
+    elif verb == "throw":
+        thrown(sim.scene, what, given[:3], given[3:])
+    elif verb != "let go":
         movable(sim.scene, what)
-    given = [v for v in values if v is not None]
-    return Target(time, f"{verb} {what}".strip(), vector(repr(control), given, VERBS[verb]))
+    return Target(time, f"{verb} {what}".strip(), given)
 
 
 def targets_text(targets: Iterable[Target]) -> str:

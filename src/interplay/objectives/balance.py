@@ -34,6 +34,7 @@ class Balance(Com):
     inside the margin, and far above other objectives' outside.
     """
 
+    priority: int = 0
     yields: bool = False
 
     def __init__(
@@ -48,21 +49,17 @@ class Balance(Com):
         """Take the models, the patches they stand on, the present terms (which say where those are) and the margin [m]."""
         super().__init__(*models, axes="xyz", reference=(0.0, 0.0, 0.0), weight=weight, stiffness=0.0, name=name)
         self.damping = 1.0
-        m, corners, heights = terms.model, [], []
+        m, sites = terms.model, []
         known = [m.site(k).name for k in range(m.nsite)]
         for surface in on:
             if surface not in known:
                 raise unknown_name("surface", surface, known)
-            site = m.site(surface).id
-            R, p = terms.site_xmat[site].reshape(3, 3), terms.site_xpos[site]
-            half = m.site_size[site]
-            corners += [(p + R @ [a * half[0], b * half[1], 0.0])[:2] for a in (-1, 1) for b in (-1, 1)]
-            heights.append(p[2])
-        if not corners:
+            sites.append(m.site(surface).id)
+        if not sites:
             raise InputError("Balance: expected the surfaces that are stood on, got none")
-        self._site = m.site(on[0]).id
-        self._start, self._floor = terms.site_xpos[self._site].copy(), float(np.mean(heights))
-        self.polygon = _shrunk(np.array(corners), number("Balance margin", margin, 0.0, 0.2, "m"))
+        self._site = sites[0]
+        self._start, self._floor = terms.site_xpos[self._site].copy(), float(terms.site_xpos[sites, 2].mean())
+        self.polygon = drawn_in(support(terms, sites), number("Balance margin", margin, 0.0, 0.2, "m"))
 
     def about(self) -> tuple[str, ...]:
         """Return the group."""
@@ -122,9 +119,17 @@ class Balance(Com):
             cost.add(self, weight, self.feature(terms, time))
 
 
-def _shrunk(points: np.ndarray, margin: float) -> np.ndarray:
-    """Return the corners, counter-clockwise, of the convex hull of points drawn in by a margin, or by half its breadth at most."""
-    hull = convex_hull(points)
+def support(terms: Kinematics, sites: Sequence[int]) -> np.ndarray:
+    """Return the corners (n, 2), counter-clockwise, of the convex hull of patches seen from above."""
+    corners = []
+    for site in sites:
+        R, p, half = terms.site_xmat[site].reshape(3, 3), terms.site_xpos[site], terms.model.site_size[site]
+        corners += [(p + R @ [a * half[0], b * half[1], 0.0])[:2] for a in (-1, 1) for b in (-1, 1)]
+    return convex_hull(np.array(corners))
+
+
+def drawn_in(hull: np.ndarray, margin: float) -> np.ndarray:
+    """Return the corners, counter-clockwise, of a convex polygon drawn in by a margin, or by half its breadth at most."""
     middle = hull.mean(axis=0)
     edges = [(a, b - a, float(np.hypot(*(b - a)))) for a, b in zip(hull, np.roll(hull, -1, axis=0), strict=True)]
     room = min((e[0] * (middle - a)[1] - e[1] * (middle - a)[0]) / length for a, e, length in edges)

@@ -57,6 +57,8 @@ class Objective(Demand):
     what: ClassVar[str] = "objective"
     diagonal: ClassVar[bool] = False
     """Whether the feature selects single DOFs, so that its cost is diagonal (``Cost.add_diagonal``)."""
+    priority: int = 1
+    """Where priorities are strict (``controller="prioritised"``), objectives of a smaller number are served before all others."""
     yields: bool = True
     """Whether it gives way to the user's hand, as far as its stiffness allows, or holds against it."""
 

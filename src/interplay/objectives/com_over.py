@@ -8,7 +8,7 @@ from typing import Any
 import numba
 import numpy as np
 
-from interplay.errors import InputError
+from interplay.errors import InputError, number
 from interplay.objectives.base import Feature
 from interplay.objectives.com import Com
 from interplay.scene.kinematics import Kinematics, point_column, point_motion
@@ -20,6 +20,10 @@ class ComOver(Com):
 
     ``ip.ComOver("middle", "top", over=("middle/left_sole", "middle/right_sole"))`` keeps what stands on those soles in
     balance over them, wherever they are carried. By default the offset stays what it is in the initial state.
+
+    ``near`` makes it the balance of abe2007, d = k_s (x_d − x) − k_d ẋ with k_s ∝ 1/√‖x_d − x‖: firm where it belongs, patient
+    far from there. The stiffness is that within ``near`` [m]; at a distance r beyond, it is √(near/r) of it. Over all that one
+    touches (``reference=(0, 0)``), or over the middle of what is stable (``sim.stability_region``).
     """
 
     def __init__(
@@ -31,15 +35,17 @@ class ComOver(Com):
         weight: float = 100.0,
         stiffness: float = 20.0,
         max_speed: float | None = 0.5,
+        near: float | None = None,
         name: str | None = None,
     ):
-        """Take one model or a group, and the surfaces it is measured from."""
+        """Take one model or a group, and the surfaces it is measured from; without ``near`` the stiffness is one everywhere."""
         super().__init__(
             *models, axes=axes, weight=weight, stiffness=stiffness, max_speed=max_speed, reference=reference, name=name
         )
         self.over = (over,) if isinstance(over, str) else tuple(over)
         if not self.over:
             raise InputError("ComOver: expected at least one surface to be over")
+        self._near = np.inf if near is None else number("ComOver near", near, 1e-4, 10.0, "m")
 
     def bind(self, scene: Scene) -> None:
         """Collect the group's trees and the chains of DOFs that move the surfaces."""
@@ -82,6 +88,14 @@ class ComOver(Com):
             motion,
         )
         return self.against_reference(motion, jac, time)
+
+    def add_to(self, terms: Kinematics, time: float, cost: Any) -> None:
+        """Add the cost; what is far off pulls less than it is far."""
+        x = self.feature(terms, time)
+        size = float(np.sqrt(x.error @ x.error))
+        if size > self._near:
+            x = x._replace(error=np.sqrt(self._near / size) * x.error)
+        cost.add(self, self.weight_at(terms, time), x)
 
     def places(self, terms: Kinematics, time: float) -> tuple[np.ndarray, np.ndarray] | None:
         """Return the centre of mass, and where it should be over the surfaces."""

@@ -21,6 +21,7 @@ class LineBalance(Objective):
     taken as H's row times the way from the rest posture, exact near it. (A pull on the posture instead would tip the body.)
     """
 
+    priority: int = 0
     yields: bool = False
 
     def __init__(

@@ -15,6 +15,8 @@ from interplay.scene.scene import Scene
 class AngularMomentum(Objective):
     """Angular momentum [kg·m²/s] of one tree about its own COM. It is a velocity-level feature: L̇^d = −damping (L − L_ref) + L̇_ref."""
 
+    priority: int = 2
+
     def __init__(
         self,
         model: str,

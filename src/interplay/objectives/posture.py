@@ -25,6 +25,7 @@ class Posture(Objective):
     """
 
     diagonal: ClassVar[bool] = True
+    priority: int = 2
 
     def __init__(
         self,

@@ -27,7 +27,6 @@ from interplay.runs.run import INTERRUPTED, run
 from interplay.runs.tables import markdown, pyplot, table
 from interplay.scene.kinematics import Kinematics
 from interplay.scene.scene import Scene
-from interplay.simulation import CONTROLLERS
 
 Progress = Callable[[str, float], None]
 """Called with (controller, simulated seconds) now and then."""
@@ -61,7 +60,7 @@ def compare(
     """
     out, reports = Path(out), {}
     options: dict[str, Any] = {"parameters": parameters, "targets": targets, "dt": dt, "seed": seed}
-    for controller in CONTROLLERS:
+    for controller in _COLOURS:
 
         def show(now: float, _: float | None, __: str, controller: str = controller) -> None:
             if progress:
@@ -73,7 +72,7 @@ def compare(
         if report["failure"] == INTERRUPTED:
             raise KeyboardInterrupt
         seconds = seconds or report["sim_seconds"]
-    errors = _judge(name, {c: Recording(out / c) for c in CONTROLLERS}, options)
+    errors = _judge(name, {c: Recording(out / c) for c in _COLOURS}, options)
     result = {
         "scenario": name,
         "parameters": reports["integrated"]["parameters"],

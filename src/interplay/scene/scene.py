@@ -17,7 +17,7 @@ from interplay.maths.rotations import about_z
 from interplay.models.base import Model, patch
 from interplay.scene.kinematics import Kinematics
 from interplay.scene.posing import solve_reach
-from interplay.scene.simulator import furnish
+from interplay.scene.simulator import ROUGHEST, furnish
 
 GROUND = "ground"
 """The contact surface of the ground."""
@@ -48,6 +48,7 @@ class Scene:
         self._placed: dict[str, tuple[Model, np.ndarray, np.ndarray]] = {}
         self._roots: dict[str, str] = {}
         self._postures: dict[str, dict[str, float]] = {}
+        self._frictions: dict[str, float] = {}
         self._model: mujoco.MjModel | None = None
         self._xml = ""
         self.assets: dict[str, bytes] = {}
@@ -67,6 +68,7 @@ class Scene:
         yaw: float = 0.0,
         quat: Sequence[float] | None = None,
         posture: Mapping[str, float] | None = None,
+        friction: float | None = None,
     ) -> Scene:
         """Place a model under a name.
 
@@ -77,6 +79,8 @@ class Scene:
             yaw: heading [rad] about z; models face +x.
             quat: orientation (w, x, y, z) instead of ``yaw``.
             posture: joint values [rad, m] that differ from the model's own posture.
+            friction: Coulomb's coefficient of whatever touches it in the simulated world, where that is not 0.8. What a plan
+                counts on is that of its contacts.
         """
         if not isinstance(model, Model):
             raise InputError(f"scene.add: expected a model such as ip.Humanoid(), got {model!r}")
@@ -90,6 +94,7 @@ class Scene:
             raise InputError(f"position of {name!r}: expected a place within {FARTHEST:g} m, got {given.tolist()}")
         place[: given.size] = given
         place[2] += model.placement_height
+        stated = None if friction is None else number(f"friction of {name!r}", friction, 0, ROUGHEST)
         angle = number(f"yaw of {name!r}", yaw, unit="rad")
         turn = quaternion(f"quat of {name!r}", quat) if quat is not None else about_z(angle)
         spec = model.build()
@@ -104,6 +109,8 @@ class Scene:
         if self._qpos is not None:  # what was posed so far stays
             self._posed = {self.model.joint(j).name: self._joint_values(j).copy() for j in range(self.model.njnt)}
         self._placed[name] = (model, place, turn)
+        if stated is not None:
+            self._frictions[name] = stated
         self._roots[name] = spec.worldbody.first_body().name
         self._postures[name] = joints
         self._model = self._qpos = None
@@ -198,6 +205,11 @@ class Scene:
         """Return the kind of a placed model: character, object, mechanism or environment."""
         return pick("model", name, self._placed)[0].kind
 
+    @property
+    def frictions(self) -> Mapping[str, float]:
+        """Friction of the models for which it is stated, by their names."""
+        return self._frictions
+
     def body(self, name: str) -> int:
         """Return the id of a body; a model's own name stands for its root body."""
         if name in self._placed:
@@ -287,7 +299,7 @@ class Scene:
     def simulated(self, timestep: float) -> Scene:
         """Return a copy for MuJoCo's own contact physics, with its settings, at steps of so many seconds: same bodies, same states."""
         spec = mujoco.MjSpec.from_string(self.xml, assets=self.assets)
-        furnish(spec, self.model, self.kind, timestep)
+        furnish(spec, self.model, self.kind, self._frictions, timestep)
         twin = copy.copy(self)
         spec.compile()
         twin._xml = spec.to_xml()

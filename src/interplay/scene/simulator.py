@@ -4,12 +4,13 @@
   too early), with a time constant of 5 ms.
 - Patches of characters (soles, palms) get **pads**: flat boxes just under them. Meshes meet the ground in one spot of their vertices,
   pads with four corners, which is what a program counts on.
+- A friction that is stated for a model holds against whatever touches it; of two such models, that of the more slippery one.
 - Parts of one mechanism do not collide, nor do hands with hands and with what has grips for them: grips hold by springs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import mujoco
 import numpy as np
@@ -20,6 +21,8 @@ LONGEST = 0.002
 """Longest step of the simulator [s]."""
 FIRMNESS, FRICTION = (0.005, 1.0), 0.8
 """Time constant [s] and damping ratio of contacts; Coulomb's coefficient of everything, unless a scene says otherwise."""
+ROUGHEST = 10.0
+"""Largest coefficient that can be stated."""
 SOLID, PAD = 1, 2
 """Bits of what collides: solid shapes with each other and with pads, pads with pads."""
 _THICK, _PROUD = 0.008, 0.0005
@@ -31,8 +34,22 @@ def steps_within(dt: float) -> int:
     return max(1, int(np.ceil(dt / LONGEST - 1e-9)))
 
 
-def furnish(spec: mujoco.MjSpec, m: mujoco.MjModel, kind: Callable[[str], str], timestep: float) -> None:
-    """Give a scene's specification, compiled as ``m``, what the simulator needs; ``kind`` is that of a placed model."""
+def precedence(friction: float) -> int:
+    """Return the priority of shapes whose friction is stated: MuJoCo would take the larger one of two that have the same."""
+    return 1 + round(1e4 * (ROUGHEST - friction))
+
+
+def furnish(
+    spec: mujoco.MjSpec,
+    m: mujoco.MjModel,
+    kind: Callable[[str], str],
+    stated: Mapping[str, float],
+    timestep: float,
+) -> None:
+    """Give a scene's specification, compiled as ``m``, what the simulator needs.
+
+    ``kind`` is that of a placed model, ``stated`` the friction of those for which it is.
+    """
     spec.option.timestep = timestep
     spec.option.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
     spec.option.cone = mujoco.mjtCone.mjCONE_ELLIPTIC
@@ -46,6 +63,10 @@ def furnish(spec: mujoco.MjSpec, m: mujoco.MjModel, kind: Callable[[str], str], 
         body = int(m.site_bodyid[site])
         if m.site_type[site] == mujoco.mjtGeom.mjGEOM_BOX and body and kind(owner[body]) == "character":
             _pad(spec, m, site)
+    for geom in spec.geoms:
+        whose = geom.parent.name.split("/")[0]
+        if whose in stated:
+            geom.friction[0], geom.priority = stated[whose], precedence(stated[whose])
     for first, second in _together(m, owner, kind):
         spec.add_exclude(bodyname1=m.body(first).name, bodyname2=m.body(second).name)
 

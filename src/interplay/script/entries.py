@@ -252,6 +252,7 @@ class Touch(Entry):
     grip_torque: Positive | None = Field(None, description="strength of a grasp about each axis [N·m]; 25 by default")
     min_force: Weight | None = Field(None, description="least normal force of planar contacts [N]")
     force_cost: Positive | None = Field(None, description="cost of the contact force [1/N²]")
+    pinned: Flag | None = Field(None, description="plans take the surfaces for glued, without limits of friction")
 
     def pairs(self) -> list[tuple[str, str, dict[str, float]]]:
         """Return surfaces and options of each contact."""

@@ -20,6 +20,7 @@ from interplay.script.entries import (
     Duration,
     Entry,
     Flag,
+    JointName,
     Many,
     ModelName,
     Number,
@@ -107,6 +108,7 @@ class Slider(_Control):
 
     slider: Number = Field(description="its first value")
     weighs: BodyName | None = Field(None, description="body whose mass it is [kg]")
+    drives: JointName | None = Field(None, description="joint of a mechanism that follows it [rad, m]")
 
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import pydantic
 from pydantic import Field
 
 import interplay as ip
-from interplay.script.entries import Entry, Flag, Many, Number, Onto, SurfaceName, Vector, Whole, one_of
+from interplay.script.entries import Entry, Flag, Many, Number, Onto, SurfaceName, Vector, Weight, Whole, one_of
 
 Color = Annotated[list[Number], Field(min_length=3, max_length=3)]
 
@@ -25,6 +25,7 @@ class _Model(Entry):
         None, description="orientation w, x, y, z, instead of facing"
     )
     posture: dict[str, Number] = Field({}, description="joints that differ from its own posture [rad, m]")
+    friction: Weight | None = Field(None, description="of whatever touches it in the simulated world; 0.8")
 
     def make(self, folder: Path) -> ip.Model:
         """Return the model; files are looked for in a folder."""
@@ -32,7 +33,7 @@ class _Model(Entry):
 
     def place(self, scene: ip.Scene, name: str, model: ip.Model) -> None:
         """Place the model in a scene."""
-        scene.add(model, name, self.at, self.facing, self.quat, self.posture)
+        scene.add(model, name, self.at, self.facing, self.quat, self.posture, self.friction)
 
 
 class Options(Entry):
@@ -158,6 +159,16 @@ KINDS: Sequence[type[_Model]] = [
         mass="mass [kg]",
         force="largest force of its thruster [N]; none by default",
         damping="damper of its rail [N·s/m]; 0 by default",
+    ),
+    _entry(
+        "Moving_platform",
+        ip.MovingPlatform,
+        "A heavy deck to stand on that moves when its joints x, y, z, roll, pitch are driven; patch top.",
+        size=_SIZE,
+        mass="mass [kg]",
+        travel=(Vector, "how far it is made to move along x, y, z [m]; without z by default"),
+        tilt=(Annotated[list[Number], Field(min_length=2, max_length=2)], "how far about x and y [rad]"),
+        height="height of its top [m]; by default as low as it can be",
     ),
     _entry("Platform", ip.Platform, "A block to stand on or to put things on; patches top, front.", size=_SIZE),
     _entry(

@@ -64,10 +64,10 @@ def names_of(scene: ip.Scene) -> dict[str, dict[str, list[str]]]:
 def unused(file: File, document: Document) -> list[Problem]:
     """Return a warning for each control, set and mark that nobody uses."""
     used = {(type(item), str(item)) for item in e.walk(file) if isinstance(item, e.Name)}
-    weighing = {name for name, control in file.controls.items() if getattr(control, "weighs", None)}
+    at_work = {name for name, c in file.controls.items() if getattr(c, "weighs", None) or getattr(c, "drives", None)}
     out = []
     for what, section, kind, names in (
-        ("control", "controls", e.ControlName, set(file.controls) - weighing),
+        ("control", "controls", e.ControlName, set(file.controls) - at_work),
         ("set", "sets", e.SetName, set(file.sets)),
         ("mark", "marks", e.PlaceName, set(file.marks)),
     ):

@@ -30,6 +30,7 @@ from interplay.script.entries import (
     Vector,
     Weight,
     Where,
+    Whole,
     one_of,
 )
 from interplay.script.play import Play
@@ -45,6 +46,9 @@ class Objective(Entry):
 
 class _Weighted(Objective):
     weight: Weight | None = Field(None, description="how much it matters beside the others")
+    priority: Whole | None = Field(
+        None, description="whom the prioritised controller serves first: 0 before 1; by default of its kind"
+    )
     name: str | None = Field(None, min_length=1, description="its label on the stage; by default what it is about")
 
     def gains(self, *more: str) -> dict[str, Any]:
@@ -169,12 +173,30 @@ class ComOver(_Pulled):
 
     com_over: Many[ModelName] = Field(description="models, taken together")
     on: Many[SurfaceName] = Field(description="surfaces they are over")
-    to: Many[Number] | None = Field(None, description="offset from their middle [m]; by default that of the start")
+    to: Many[Number] | Literal["middle", "stable"] | None = Field(
+        None,
+        description="offset from their middle [m], on the axes; middle: none; "
+        "stable: the centre of where the contacts of that moment can hold them; by default that of the start",
+    )
     axes: Axes = Field("xy", description="world axes that matter")
+    near: Positive | None = Field(
+        None, description="how far off the stiffness is whole [m]; it falls with the root of the distance beyond"
+    )
 
     def make(self, play: Play) -> list[ip.Objective]:
         """Return the objective."""
-        return [ip.ComOver(*self.com_over, over=self.on, reference=self.to, axes=self.axes, **self.gains())]
+        options = {"over": self.on, "reference": self._offset(play), "axes": self.axes}
+        return [ip.ComOver(*self.com_over, **options, **self.gains("near"))]
+
+    def _offset(self, play: Play) -> Any:
+        if not isinstance(self.to, str):
+            return self.to
+        rows, offset = ["xyz".index(a) for a in self.axes], np.zeros(3)
+        if 2 in rows:
+            raise ip.InputError(f"com_over to {self.to}: expected axes without z, got {self.axes!r}")
+        if self.to == "stable":
+            offset[:2] = play.sim.stability_region(*self.com_over).centre - play.sim.middle(*self.on)[:2]
+        return offset[rows]
 
 
 class Balance(_Weighted):

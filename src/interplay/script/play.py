@@ -40,6 +40,8 @@ class Play:
                 made = entry.make(self)
                 for objective in made:
                     objective.attach(self.sim.scene)
+                    if (priority := getattr(entry, "priority", None)) is not None:
+                        objective.priority = priority
                 out += made
             except ScriptError as error:
                 problems += error.problems

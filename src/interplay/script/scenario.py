@@ -246,6 +246,8 @@ def _add_control(play: Play, name: str, entry: Any) -> None:
     control = play.sim.live.add_control(ip.Control(name, "scalar", [entry.slider], low, high, **options))
     if entry.weighs is not None:
         play.sim.live.weigh(entry.weighs, control)
+    if entry.drives is not None:
+        play.sim.live.drive(entry.drives, control)
 
 
 class _Problems:

@@ -21,7 +21,7 @@ from interplay.errors import SceneError
 from interplay.stage.audience import Audience
 from interplay.stage.downloads import Downloads
 from interplay.stage.following import Following
-from interplay.stage.hands import Hands
+from interplay.stage.hands import Aim, Hands
 from interplay.stage.messages import (
     Command,
     Download,
@@ -30,6 +30,7 @@ from interplay.stage.messages import (
     Notice,
     Opening,
     Played,
+    Stability,
 )
 from interplay.stage.overlays import Overlays
 from interplay.stage.panel import Panel
@@ -119,6 +120,8 @@ class Director:
                 self._cast.tint(None)
             if self._cast is not None and overlay == "through":
                 self._cast.fade(on)
+            if overlay == "stability":
+                self.send(Stability(on))
             self._redraw()
 
     def loop(self, on: bool) -> None:
@@ -157,6 +160,11 @@ class Director:
         """Push what the holder has clicked."""
         if self.hands is not None and not self.hands.push(strength, direction):
             self._tell(Notice("info", "Click a body first: it is pushed where you clicked it."))
+
+    def take_aim(self, aim: Aim | None) -> None:
+        """Let the holder's clicks throw balls, or hold bodies again."""
+        if self.hands is not None and self.opening is not None and self.opening.balls:
+            self.hands.aim = aim
 
     def _clicked(self, event: viser.SceneClickEvent) -> None:
         origin, direction = event.ray_origin, event.ray_direction

@@ -5,6 +5,7 @@ The handles belong to one browser (``client.scene``): the others do not have the
 
 from __future__ import annotations
 
+import itertools
 import math
 import time
 from collections.abc import Callable
@@ -14,7 +15,18 @@ import numpy as np
 import viser
 
 from interplay.motion.pushes import MOST_IMPULSE
-from interplay.stage.messages import Command, ControlView, LetGo, Moment, Opening, Pull, PullView, Push, SetControl
+from interplay.stage.messages import (
+    Command,
+    ControlView,
+    LetGo,
+    Moment,
+    Opening,
+    Pull,
+    PullView,
+    Push,
+    SetControl,
+    Throw,
+)
 from interplay.view.cast import Cast, Hit
 
 REACH = 50.0
@@ -24,6 +36,16 @@ STRONGEST = MOST_IMPULSE
 
 _FAINT = 0.3  # opacity of a handle that nothing follows yet
 _ANSWER = 0.3  # seconds within which a frame tells where a handle that was let go is wanted
+
+
+_NEAR, _FAR = 0.3, 4.0  # a ball flies from so far before the eye, at most so far before what it is thrown at [m]
+
+
+class Aim(NamedTuple):
+    """How a click throws a ball: its mass [kg] and speed [m/s]."""
+
+    mass: float
+    speed: float
 
 
 class _Drag(NamedTuple):
@@ -143,6 +165,9 @@ class Hands:
         """Direction in which it was clicked."""
         self._gizmo: Any = None
         self._body = ""  # which is held
+        self.aim: Aim | None = None
+        """How clicks throw balls; None: they hold bodies."""
+        self._balls, self._gravity = itertools.cycle(opening.balls), cast.model.opt.gravity.copy()
         self._interactive, self._recorded = opening.interactive, opening.recorded
         self.controls: dict[str, ControlHandle] = {}
         if not opening.recorded:
@@ -170,15 +195,29 @@ class Hands:
         return self._gizmo is not None
 
     def click(self, origin: Any, direction: Any) -> None:
-        """Grab the body that a ray meets; let go when it is the one held already."""
+        """Grab the body that a ray meets, or throw a ball at it; let go when it is the one held already."""
         hit = self._cast.pick(origin, direction) if not self._recorded else None
         if hit is None:
+            return
+        if self.aim is not None:
+            self._throw(self.aim, np.asarray(origin, float), hit.point)
             return
         if self.holding and hit.body == self._body:
             self.let_go()
         else:
             self.hit, self.ray = hit, np.asarray(direction, float) / np.linalg.norm(direction)
             self._send(Pull(hit.body, _triple(hit.local), _triple(hit.point)))
+
+    def _throw(self, aim: Aim, eye: np.ndarray, goal: np.ndarray) -> None:
+        """Throw the next ball from the eye so that it meets a point; it flies as balls do."""
+        way = goal - eye
+        distance = float(np.linalg.norm(way))
+        far = min(max(distance - _NEAR, _NEAR), _FAR)
+        start = goal - way * (far / max(distance, 1e-6))
+        start[2] = max(start[2], _NEAR)  # not from below the ground
+        seconds = max(float(np.linalg.norm(goal - start)), _NEAR) / aim.speed
+        velocity = (goal - start) / seconds - 0.5 * seconds * self._gravity
+        self._send(Throw(next(self._balls), aim.mass, _triple(start), _triple(velocity)))
 
     def let_go(self) -> None:
         """Open the hand."""

@@ -13,6 +13,7 @@ import numpy as np
 
 from interplay.control.state import State
 from interplay.errors import InputError, InterplayError, StateError
+from interplay.models.objects import Ball
 from interplay.motion.targets import Target, targets_text
 from interplay.objectives.base import Gains
 from interplay.scenario import Scenario
@@ -26,6 +27,12 @@ from interplay.worlds.world import Outcome
 
 def _adjust(sim: Simulation, label: str, phase: str | None, gains: Gains) -> None:
     sim.live.adjust(label, phase=phase, **gains._asdict())
+
+
+def _balls(sim: Simulation) -> tuple[str, ...]:
+    """Return what can be thrown: balls, where things bump into each other."""
+    names = sim.scene.names if sim.world.finds_contacts else ()
+    return tuple(name for name in names if isinstance(sim.scene.placed(name), Ball))
 
 
 class LiveAct:
@@ -49,6 +56,8 @@ class LiveAct:
             camera=scenario.view(),
             recorded=False,
             duration=None,
+            balls=_balls(sim),
+            frictions=dict(sim.scene.frictions) if sim.world.finds_contacts else {},
         )
         self._relaxed: dict[str, None] = {}
         self._step_ms: list[float] = []
@@ -190,11 +199,14 @@ class LiveAct:
 
     # -- frames --------------------------------------------------------------------------------------------------------
 
-    def frame(self, status: Status) -> bytes:
-        """Return the frame of the moment that is shown, pickled; one of the present is kept on the tape."""
+    def frame(self, status: Status, stability: bool) -> bytes:
+        """Return the frame of the moment that is shown, pickled; one of the present is kept on the tape.
+
+        Regions of stability are found if asked for.
+        """
         if self._past is not None:
             return pickle.dumps(replace(self.tape.frame(self._past), **status._asdict()), pickle.HIGHEST_PROTOCOL)
-        frame = self._maker.live(self.sim, self._relaxed, status)
+        frame = self._maker.live(self.sim, self._relaxed, status, stability)
         self._relaxed = {}
         data = pickle.dumps(frame, pickle.HIGHEST_PROTOCOL)
         self.tape.add(frame.time, data)

@@ -8,7 +8,7 @@ command carries has come from a browser: the performer checks it once more, and 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -56,6 +56,10 @@ class Opening:
     """Whether this is a recording: it can be played and scrubbed, but not touched."""
     duration: float | None
     """Length of a recording [s]."""
+    balls: tuple[str, ...] = ()
+    """What can be thrown: balls, in a world where things bump into each other."""
+    frictions: dict[str, float] = field(default_factory=dict)
+    """Friction of the models for which it is stated, in such a world."""
 
 
 class ObjectiveView(NamedTuple):
@@ -83,6 +87,15 @@ class PullView(NamedTuple):
     point: np.ndarray
     goal: np.ndarray
     force: np.ndarray
+
+
+class StabilityView(NamedTuple):
+    """Where a character's centre of mass may be at rest."""
+
+    outline: np.ndarray
+    """Corners of the region (k, 3) [m], at the height of its lowest contact."""
+    stable: bool
+    """Whether the centre of mass is over it."""
 
 
 class Pace(NamedTuple):
@@ -125,6 +138,8 @@ class Moment:
     """Their witness points (k, 2, 3) [m]."""
     pair_distance: np.ndarray
     """Distance and security distance (k, 2) [m]."""
+    stability: tuple[StabilityView, ...]
+    """Of each character that touches something, as of a moment ago; none while nobody looks."""
     objectives: tuple[ObjectiveView, ...]
     relaxed: tuple[str, ...]
     """What had to be relaxed since the last frame."""
@@ -144,6 +159,8 @@ class Moment:
     """Simulated seconds per second that are asked for."""
     ended: str
     """Empty while the scenario goes on; else why it stopped (finished, or what failed)."""
+    frictions: dict[str, float] = field(default_factory=dict)
+    """The same as they are now."""
 
 
 class Notice(NamedTuple):
@@ -220,6 +237,12 @@ class Loop(NamedTuple):
     on: bool
 
 
+class Stability(NamedTuple):
+    """Find out where centres of mass may be at rest, or do not: it takes time, so it is done while somebody looks."""
+
+    on: bool
+
+
 class SetControl(NamedTuple):
     """Move a live control; clamped and rate-limited by the control itself."""
 
@@ -245,6 +268,26 @@ class Push(NamedTuple):
     body: str
     local: tuple[float, float, float]
     impulse: tuple[float, float, float]
+
+
+LIGHTEST_BALL, HEAVIEST_BALL, FASTEST_BALL = 0.05, 20.0, 30.0
+"""Masses [kg] and speed [m/s] of balls that a user throws."""
+
+
+class Throw(NamedTuple):
+    """Throw a ball of some mass [kg] from a place [m] with a velocity [m/s]."""
+
+    ball: str
+    mass: float
+    position: tuple[float, float, float]
+    velocity: tuple[float, float, float]
+
+
+class SetFriction(NamedTuple):
+    """Change the friction of a model."""
+
+    model: str
+    friction: float
 
 
 class Adjust(NamedTuple):
@@ -283,10 +326,13 @@ Command = (
     | Seek
     | Speed
     | Loop
+    | Stability
     | SetControl
     | Pull
     | LetGo
     | Push
+    | Throw
+    | SetFriction
     | Adjust
     | Save
     | Fetch

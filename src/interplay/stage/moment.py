@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time as clocks
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -11,12 +12,16 @@ import numpy as np
 from interplay.constraints.collision import ActivePairs
 from interplay.constraints.collision_set import Pair
 from interplay.constraints.contact import Contact
+from interplay.constraints.stability import free_trees, stability_region
 from interplay.io.grips import Grips
 from interplay.models.motors import torque_limits
 from interplay.objectives.base import Objective
 from interplay.scene.kinematics import Kinematics
 from interplay.simulation import Simulation
-from interplay.stage.messages import ControlView, Moment, ObjectiveView, Pace, PullView
+from interplay.stage.messages import ControlView, Moment, ObjectiveView, Pace, PullView, StabilityView
+
+STABILITY_EVERY, STABILITY_SHARE, STABILITY_TOLERANCE = 0.2, 0.05, 2e-3
+"""Regions of stability are as old as this [s] or take so much of the time, whichever is less work; their edges [m]."""
 
 
 class Status(NamedTuple):
@@ -45,12 +50,17 @@ class MomentMaker:
         """Names of the placed models that move."""
         self._roots = [roots[[name == o for o in owner]] for name in self.models]
         self._shapes = [m.geom(k).name for k in range(m.ngeom)]
+        moved = {int(m.body_treeid[m.jnt_bodyid[joint]]) for joint in m.actuator_trnid[:, 0]}
+        self._actors = [tree for tree in free_trees(m) if tree in moved and m.opt.gravity[2] < 0.0]
+        """Trees of those who have motors, and whom nothing but contacts keeps from falling."""
+        self._regions: tuple[StabilityView, ...] = ()
+        self._regions_due = 0.0
         self._grips = Grips(m)
         self._contacts: Sequence[Contact] | None = None
         self._laid_out: dict[str, Any] = {}
 
-    def live(self, sim: Simulation, relaxed: Iterable[str], status: Status) -> Moment:
-        """Return the frame of a simulation as it is now, with the forces of its last step."""
+    def live(self, sim: Simulation, relaxed: Iterable[str], status: Status, stability: bool) -> Moment:
+        """Return the frame of a simulation as it is now, with the forces of its last step, and regions of stability if asked."""
         terms, time, behaviour, felt = sim.terms, sim.time, sim.behaviour, sim.state.memory.felt
         demands = sim.demands
         self._grips.note(time, demands.contacts, demands.coming or ())
@@ -64,11 +74,13 @@ class MomentMaker:
             **self.contacts(terms, felt.contacts, felt.wrenches),
             grips=self._grips.at(time),
             **self.pairs(terms, sim.state.memory.pairs, sim.collisions.pairs),
+            stability=self.stability(terms, felt.contacts, status.playing) if stability else (),
             objectives=objective_views(demands.objectives, terms, time),
             relaxed=tuple(relaxed),
             **control_values(sim),
             pull=pull_view(sim),
             **status._asdict(),
+            frictions={**sim.scene.frictions, **sim.live.frictions.changed} if sim.world.finds_contacts else {},
         )
 
     def load(self, tau: np.ndarray | None) -> np.ndarray:
@@ -107,6 +119,25 @@ class MomentMaker:
             "contact_normal": np.where(fixed["grasp"], np.sqrt((force**2).sum(axis=1)), force[:, 2]),
             "grounded": fixed["grounded"],
         }
+
+    def stability(self, terms: Kinematics, contacts: Sequence[Contact], playing: bool) -> tuple[StabilityView, ...]:
+        """Return the regions of stability of the characters: while time runs, those found not long ago."""
+        begin = clocks.perf_counter()
+        if not playing or begin >= self._regions_due:
+            self._regions = tuple(view for tree in self._actors if (view := self._region(terms, contacts, tree)))
+            self._regions_due = begin + max(STABILITY_EVERY, (clocks.perf_counter() - begin) / STABILITY_SHARE)
+        return self._regions
+
+    def _region(self, terms: Kinematics, contacts: Sequence[Contact], tree: int) -> StabilityView | None:
+        """Return the region of one character at the height of its lowest contact; None where there is none."""
+        found = stability_region(terms, contacts, [tree], tolerance=STABILITY_TOLERANCE)
+        if found.empty:
+            return None
+        root, body_tree = int(self._model.tree_bodyadr[tree]), self._model.body_treeid
+        sides = [(s.body, p) for c in contacts for s, p in ((c.first, c.p1), (c.second, c.p2))]
+        height = min(terms.xpos[b, 2] + terms.xmat[b, 6:] @ p for b, p in sides if body_tree[b] == tree)
+        outline = np.column_stack([found.corners, np.full(len(found.corners), height)])
+        return StabilityView(outline, found.margin(terms.subtree_com[root]) >= 0.0)
 
     def pairs(self, terms: Kinematics, active: ActivePairs, pairs: Sequence[Pair]) -> dict[str, Any]:
         """Return the fields of a frame about pairs inside their influence distance.

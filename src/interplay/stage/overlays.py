@@ -20,17 +20,20 @@ PULLED = 4e-3
 fourteenth of her weight) should see so.
 """
 
-GROUND, INNER, PATCH, MASS, SUPPORT, NOW, GOAL, PULL = (
+GROUND, INNER, PATCH, MASS, SUPPORT, STABLE, NOW, GOAL, PULL = (
     (226, 112, 38),
     (142, 84, 178),
     (20, 130, 140),
     (38, 42, 50),
     (60, 140, 80),
+    (40, 104, 208),
     (70, 84, 102),
     (222, 54, 120),
     (214, 40, 40),
 )
-"""Colours: forces from the ground and between bodies, patches, centres of mass, support, objectives now and wanted, pull."""
+"""Colours: forces from the ground and between bodies, patches, centres of mass, support, where they are stable, objectives now
+and wanted, pull.
+"""
 
 _NEAR, _TIGHT = np.array([246, 190, 60.0]), np.array([210, 30, 30.0])
 _LIFT = 0.004  # what lies on the ground is drawn this much above it [m]
@@ -108,7 +111,7 @@ class Overlays:
         ground, inner = arrows("force_ground", GROUND), arrows("force_inner", INNER)
         patch, grasp = lines("patch", PATCH, 0.006), dots("grasp", PATCH, 0.02)
         centre, shadow, plumb = dots("com", MASS, 0.024), dots("com_ground", MASS, 0.016), lines("plumb", MASS, 0.003)
-        support = lines("support", SUPPORT, 0.008)
+        support, stable = lines("support", SUPPORT, 0.008), lines("stable", STABLE, 0.008)
         pairs, witness = lines("pair", (246, 190, 60), 0.004), dots("witness", (210, 110, 30), 0.01)
         now, goal, error = dots("now", NOW, 0.017), dots("goal", GOAL, 0.02), lines("error", GOAL, 0.003)
         self.all = {
@@ -139,6 +142,13 @@ class Overlays:
                 False,
                 lambda f: support.show(support_polygons(f)),
                 (support,),
+            ),
+            "stability": Overlay(
+                "Stability region",
+                "Where each character's centre of mass can be at rest with its contacts and their friction; red: it is not there.",
+                False,
+                lambda f: draw_stability(f, stable),
+                (stable,),
             ),
             "pairs": Overlay(
                 "Near pairs",
@@ -253,6 +263,14 @@ def support_polygons(frame: Moment) -> np.ndarray:
         loop = np.hstack([ring, height])
         edges.append(np.stack([loop, np.roll(loop, -1, axis=0)], axis=1))
     return np.concatenate(edges) if edges else np.empty((0, 2, 3))
+
+
+def draw_stability(frame: Moment, stable: Marks) -> None:
+    """Outline where centres of mass can be at rest."""
+    outlines = [s.outline + [0, 0, 3 * _LIFT] for s in frame.stability]
+    edges = [np.stack([loop, np.roll(loop, -1, axis=0)], axis=1) for loop in outlines]
+    colors = [np.full((len(s.outline), 2, 3), STABLE if s.stable else PULL, np.uint8) for s in frame.stability]
+    stable.show(np.concatenate([np.empty((0, 2, 3)), *edges]), np.concatenate([np.empty((0, 2, 3), np.uint8), *colors]))
 
 
 def draw_pairs(frame: Moment, pairs: Marks, witness: Marks) -> None:

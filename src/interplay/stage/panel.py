@@ -15,9 +15,12 @@ import numpy as np
 import viser
 
 from interplay.stage.downloads import DownloadView, forms
-from interplay.stage.hands import STRONGEST
+from interplay.stage.hands import STRONGEST, Aim
 from interplay.stage.messages import (
     FASTEST,
+    FASTEST_BALL,
+    HEAVIEST_BALL,
+    LIGHTEST_BALL,
     SLOWEST,
     Adjust,
     Command,
@@ -32,6 +35,7 @@ from interplay.stage.messages import (
     Save,
     Seek,
     SetControl,
+    SetFriction,
     Speed,
     StepOnce,
 )
@@ -52,6 +56,7 @@ DIRECTIONS: dict[str, np.ndarray | None] = {
 HEAVIEST, STIFFEST = 1e6, 1e4
 """Bounds of weights and stiffnesses that can be set live."""
 
+_ROUGH = 1.5  # largest friction that can be set live
 _QUIET = 0.8  # seconds after the user has moved a field before frames move it again
 
 
@@ -90,6 +95,9 @@ class Director(Protocol):
     def push(self, strength: float, direction: np.ndarray | None) -> None:
         """Push the clicked body."""
 
+    def take_aim(self, aim: Aim | None) -> None:
+        """Let clicks throw balls, or hold bodies."""
+
 
 def within(value: Any, low: float, high: float) -> float | None:
     """Return a number clamped to bounds, or None where it is not one."""
@@ -123,6 +131,7 @@ class Panel:
         self._shown = ""
         self.plots: Plots | None = None
         self._scalars: dict[str, Any] = {}
+        self._frictions: dict[str, Any] = {}
         self._objectives: dict[str, ObjectiveView] = {}
         if holds:
             self._pick = self._root(gui.add_dropdown("Scenario", offers, initial_value=_offered(opening, offers)))
@@ -222,6 +231,11 @@ class Panel:
             if control.kind == "scalar":
                 self._scalars[control.name] = field = self._scalar(control)
                 self._on(field, lambda value, control=control: self._set(control, value))
+        for model, friction in self._opening.frictions.items():
+            hint = "Of whatever touches it."
+            field = gui.add_slider(f"Friction of {model}", 0.0, _ROUGH, 0.01, min(friction, _ROUGH), hint=hint)
+            self._frictions[model] = field
+            self._on(field, lambda value, model=model: self._rub(model, value))
         if dragged:
             items = "".join(f"<li><b>{html.escape(c.name)}</b>: {html.escape(c.help)}</li>" for c in dragged)
             gui.add_html(f"<div style='{_SMALL}'>Drag the handles:<ul style='{_LIST}'>{items}</ul></div>")
@@ -231,6 +245,29 @@ class Panel:
         self._strength = gui.add_slider("Push [N·s]", 1.0, STRONGEST, 1.0, 20.0, hint="Impulse of a push.")
         self._way = gui.add_dropdown("Towards", tuple(DIRECTIONS), initial_value="away from me")
         self._press(gui.add_button("Push", hint="Pushes where you clicked last."), self._push)
+        if self._opening.balls:
+            self._throwing()
+
+    def _throwing(self) -> None:
+        gui = self._gui
+        self._throws = gui.add_checkbox("Throw balls", False, hint="Clicks throw a ball at what they meet.")
+        self._ball = gui.add_slider("Ball [kg]", LIGHTEST_BALL, HEAVIEST_BALL, 0.05, 0.6)
+        self._fast = gui.add_slider("Ball [m/s]", 1.0, FASTEST_BALL, 0.5, 8.0)
+        for field in (self._throws, self._ball, self._fast):
+            self._on(field, lambda _: self._take_aim())
+
+    def _take_aim(self) -> None:
+        mass, speed = (
+            within(self._ball.value, LIGHTEST_BALL, HEAVIEST_BALL),
+            within(self._fast.value, 1.0, FASTEST_BALL),
+        )
+        if mass is not None and speed is not None:
+            self._do.take_aim(Aim(mass, speed) if self._throws.value is True else None)
+
+    def _rub(self, model: str, value: Any) -> None:
+        friction = within(value, 0.0, _ROUGH)
+        if friction is not None:
+            self._do.send(SetFriction(model, friction))
 
     def _scalar(self, control: ControlView) -> Any:
         label = f"{control.name} [{control.unit}]" if control.unit else control.name
@@ -331,6 +368,9 @@ class Panel:
         for name, field in self._scalars.items():
             if name in frame.wanted:
                 self._put(field, round(float(frame.wanted[name][0]), 4))
+        for model, field in self._frictions.items():
+            if model in frame.frictions:
+                self._put(field, round(frame.frictions[model], 2))
         if not self._opening.recorded:
             if self._hold.disabled == holding:
                 self._hold.disabled = not holding

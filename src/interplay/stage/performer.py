@@ -24,7 +24,18 @@ from interplay.script.writer import edited
 from interplay.simulation import Simulation
 from interplay.stage import messages
 from interplay.stage.live import LiveAct
-from interplay.stage.messages import FASTEST, SLOWEST, Command, Download, Notice, Opening, Pace, Played
+from interplay.stage.messages import (
+    FASTEST,
+    HEAVIEST_BALL,
+    LIGHTEST_BALL,
+    SLOWEST,
+    Command,
+    Download,
+    Notice,
+    Opening,
+    Pace,
+    Played,
+)
 from interplay.stage.moment import Status
 from interplay.stage.recorded import RecordedAct
 
@@ -50,6 +61,7 @@ class Playbill:
     dt: float | None = None
     seed: int = 0
     character: str | None = None
+    world: str | None = None
 
 
 def playbill(target: str | Path, **options: Any) -> Playbill:
@@ -88,7 +100,7 @@ class Performer:
         self.act: LiveAct | RecordedAct | None = None
         self.name = ""
         self.playing, self.closed = False, False
-        self.speed, self.looping = 1.0, True
+        self.speed, self.looping, self.stability = 1.0, True, False
         self._start = (0.0, 0.0)  # clock and simulated time since which the pace is kept
         self._frame_due, self._changed = 0.0, True
         self._past: deque[tuple[float, float]] = deque()
@@ -155,7 +167,7 @@ class Performer:
         (t0, s0), (t1, s1) = self._past[0], self._past[-1]
         factor = (s1 - s0) / (t1 - t0) if self.playing and t1 > t0 else 0.0
         pace = Pace(act.take_step_ms(), max(factor, 0.0))
-        self._show(act.frame(Status(pace, self.playing, act.live, act.span, self.speed, act.ended)))
+        self._show(act.frame(Status(pace, self.playing, act.live, act.span, self.speed, act.ended), self.stability))
         self._changed = False
         self._frame_due = max(self._frame_due + 1.0 / RATE, now)
 
@@ -210,6 +222,8 @@ class Performer:
                 self._keep_pace()
             case messages.Loop(on):
                 self.looping = bool(on)
+            case messages.Stability(on):
+                self.stability = bool(on)
             case messages.SetControl(name, value):
                 self._touch(lambda sim: sim.live.set(name, value))
             case messages.Pull(body, local, goal):
@@ -218,6 +232,10 @@ class Performer:
                 self._touch(lambda sim: sim.live.let_go())
             case messages.Push(body, local, impulse):
                 self._touch(lambda sim: _push(sim, body, local, impulse))
+            case messages.Throw(ball, mass, position, velocity):
+                self._touch(lambda sim: _throw(sim, ball, mass, position, velocity))
+            case messages.SetFriction(model, friction):
+                self._touch(lambda sim: sim.live.set_friction(model, friction))
             case messages.Adjust(label, weight, stiffness, damping):
                 if not isinstance(label, str):
                     raise InputError(f"adjust: expected the label of an objective, got {label!r}")
@@ -275,7 +293,8 @@ class Performer:
         values = {**bill.parameters, **given} if own else given
         character = BodyFile(bill.character) if own and bill.character else None
         chosen = scenario(target)(values, character)
-        return LiveAct(name, chosen, chosen.simulation(bill.dt if own else None, seed=bill.seed if own else 0))
+        options: dict[str, Any] = {"dt": bill.dt, "seed": bill.seed, "world": bill.world} if own else {}
+        return LiveAct(name, chosen, chosen.simulation(**options))
 
     def _save(self, client: int, what: str) -> None:
         if not isinstance(self._act, LiveAct):
@@ -302,3 +321,11 @@ def _push(sim: Simulation, body: Any, local: Any, impulse: Any) -> None:
     """Push as a hand does: no harder than the body can stand, and objectives give way."""
     force, seconds = hand_push(sim.scene.model, movable(sim.scene, body), impulse, sim.dt)
     sim.live.push(body, force, seconds, local=local, given_way=True)
+
+
+def _throw(sim: Simulation, ball: Any, mass: Any, position: Any, velocity: Any) -> None:
+    """Throw a ball that weighs what the user wants."""
+    mass = number("mass of a ball", mass, LIGHTEST_BALL, HEAVIEST_BALL, "kg")
+    sim.live.throw(ball, position, velocity)
+    if mass != sim.scene.model.body_mass[sim.scene.body(ball)]:
+        sim.live.set_mass(ball, mass)

@@ -43,7 +43,7 @@ def play(
         browser: whether to open the user's browser.
         tell: called with lines for the user.
         going: asked again and again; the stage closes when it is false.
-        options: ``parameters``, ``dt``, ``seed`` and ``character`` of the scenario, as in ``run``.
+        options: ``parameters``, ``dt``, ``seed``, ``character`` and ``world`` of the scenario, as in ``run``.
     """
     bill = playbill(target, **options)
     server = open_server(host, port)

@@ -184,8 +184,8 @@ class RecordedAct:
         """Begin again."""
         self._index = self._shown = 0
 
-    def frame(self, status: Status) -> bytes:
-        """Return the frame of the step that is shown, pickled."""
+    def frame(self, status: Status, stability: bool) -> bytes:
+        """Return the frame of the step that is shown, pickled, with regions of stability if asked."""
         run, index = self.recording, self._index
         at = bisect_right(run.starts, index) - 1
         chunk, t = self.block(at)[0], index - run.starts[at]
@@ -206,6 +206,7 @@ class RecordedAct:
             **self._maker.contacts(terms, step.touch.contacts, step.wrenches),
             grips=self._grips.at(self.time),
             **self._maker.pairs(*self._near(sim)),
+            stability=self._maker.stability(terms, step.touch.contacts, status.playing) if stability else (),
             objectives=objective_views(sim.demands.objectives, sim.terms, self.time) if sim else (),
             relaxed=tuple(relaxed),
             **(control_values(sim) if sim else {"controls": {}, "wanted": {}}),

@@ -22,6 +22,7 @@ class DirectWorld:
     """The program itself is the physics (vaillant2017): the plan is what happens."""
 
     name = "direct"
+    finds_contacts = False
     manner = EXACT
 
     @staticmethod

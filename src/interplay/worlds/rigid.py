@@ -18,6 +18,7 @@ class RigidWorld:
     """Exact contact of rigid bodies under given torques."""
 
     name = "rigid"
+    finds_contacts = False
     manner = EXACT
 
     @staticmethod

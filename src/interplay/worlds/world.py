@@ -69,6 +69,8 @@ class World(Protocol):
     name: str
     manner: Manner
     """How firmly plans may ask of it."""
+    finds_contacts: bool
+    """Whether things touch by themselves, not only where a contact is declared."""
 
     def advance(self, state: State, plan: Plan, time: float) -> Outcome:
         """Return what becomes of a plan until ``time`` [s], when the next one is made."""

@@ -1,0 +1,455 @@
+"""Recovery steps: who is pushed farther than her feet can hold steps to where she will come to rest, again if need be, then back.
+
+Standing on one foot and pressing at p, the capture point ξ = c + ċ/ω (ω² = g/h) runs away as ξ(t) = p + (ξ − p) e^{ωt} (the linear
+inverted pendulum). A foot that lands where it will be stops her. So she steps when ξ leaves the support, with the foot on the side
+to which she falls, to where ξ will be, told anew all along the swing; the foot lands when it touches. Afterwards, at rest, she brings
+her feet back to where they stood.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from interplay.constraints.contact import Contact
+from interplay.errors import ContactError, number
+from interplay.motion.behaviour import Behaviour
+from interplay.motion.footsteps import SIDES, Footprint, Gait, Swing, heading, other_side, standing
+from interplay.motion.machine import Entry
+from interplay.objectives.balance import Balance, drawn_in, outside, support
+from interplay.objectives.base import Objective
+from interplay.objectives.com_over import ComOver
+from interplay.objectives.pose import Orientation, Point
+from interplay.objectives.reference import Part, Sample
+from interplay.scene.scene import GROUND
+
+if TYPE_CHECKING:
+    from interplay.simulation import Simulation
+
+LEAVING, LOST = 0.002, 0.03
+"""How far out of the support the capture point is [m] when she steps; out of the one foot that she stands on, when the other is led to
+catch her."""
+SWING, BACK = 0.28, 0.5
+"""Seconds of a swing that catches her, of one that brings a foot back; of a body whose centre of mass is a metre high, as all below."""
+UNHURRIED = 1.0
+"""How fast a foot that is brought back goes [m/s]."""
+REACH_AHEAD, REACH_BACK, REACH_ASIDE, NARROWEST = 0.7, 0.6, 0.75, 0.17
+"""How far from the standing foot the other one may land [m]: before, behind, to its own side at most and at least."""
+BEYOND = 0.02
+"""How far beyond where she will come to rest the foot is put [m]."""
+AIMS_UNTIL = 0.8
+"""Part of the swing after which the aim no longer changes."""
+TOUCHES = 15.0
+"""A force [N] that tells that the foot has landed."""
+CALM_SPEED, CALM_FOR = 0.2, 0.1
+"""She has come to rest when her centre of mass has been slower than this [m/s] for so long [s]."""
+ON_ONE_FOOT = 0.015
+"""She stands on one foot when the capture point is so far inside its edges [m]."""
+SHRINK = 0.2
+"""By what part the region of a sole is drawn in while it is the only one: an edge that lifts then has no other foot to fall back on."""
+CATCHING, HEIGHT, FOOT = 1000.0, 100.0, 1000.0
+"""Weights while she catches herself: of pressing where it stops her, of her height, and of the foot's path …"""
+GENTLE = 0.5
+"""… and by what part that is less, weight and stiffness, on the way back."""
+SHORT, WIDE = 0.35, 0.4
+"""Longest step on the way back [m]; feet that are farther apart than they should be by so much [m] are brought together first."""
+ROLLS = 0.45
+"""A foot so far [m] from the one that she comes to stand on rolls off the ground: her leg would not be long enough."""
+PATIENCE, NEARLY = 0.8, 0.02
+"""From a wide lunge she gets no nearer: after so many seconds it is enough to be so near to the foot [m]; free of the other, she comes."""
+UNLOADING = 0.2
+"""Seconds in which a foot that is brought back gives up its load."""
+AT_HOME = 0.015
+"""A foot nearer to its place than this [m] stays where it is."""
+_SEEKS = 0.4
+"""How fast a foot that should have landed goes on downward [m/s]."""
+
+
+class _Step(NamedTuple):
+    """A step under way: which foot, from where, since when [s], for how long [s], and whether it catches her or goes home."""
+
+    side: str
+    start: Footprint
+    begin: float
+    seconds: float
+    catching: bool
+
+
+class _Aimed:
+    """The pose of a swinging sole; where it ends may change."""
+
+    full = True
+
+    def __init__(self, step: _Step, end: Footprint, clearance: float):
+        self._step, self._gait = step, Gait(swing=step.seconds, clearance=clearance, toe=0.1)
+        self.aim(end)
+
+    def aim(self, end: Footprint) -> None:
+        self.end = end
+        self._swing = Swing(self._step.start, end, self._step.begin, self._gait)
+
+    def at(self, time: float) -> Sample:
+        over = time - self._step.begin - self._step.seconds
+        if over <= 0.0:
+            return self._swing.at(time)
+        sample = self._swing.at(self._step.begin + self._step.seconds)
+        sample.value[2] -= _SEEKS * over
+        return sample
+
+
+class Recovery:
+    """Stands, steps when that is not enough, and stands again: a behaviour of one character, around another one or by itself.
+
+    ``sim.behaviour = ip.Recovery("alice", machine)``: the machine goes on when she is back in her place; what it asks of her is
+    left aside meanwhile. Without one she stands where her steps have led her.
+    """
+
+    def __init__(self, model: str, behaviour: Behaviour | None = None, *, on: str = GROUND, friction: float = 0.8):
+        """Take the character, the behaviour that it interrupts, what she stands on, and what she believes of friction there."""
+        self.model, self.inner, self.on = model, behaviour, on
+        self._friction = number("Recovery friction", friction, 0.01, 10)
+        self._soles = {side: f"{model}/{side}_sole" for side in SIDES}
+        self._home: dict[str, Footprint] = {}
+        self._step: _Step | None = None
+        self._aimed: _Aimed | None = None
+        self._own: list[Objective] = []
+        self._over: tuple[str, ...] = ()
+        self._made: Entry | None = None
+        """The state in which its objectives were made."""
+        self._calm_since = math.inf
+        self._disturbed = False
+        """Whether she has left her place, and what is interrupted waits."""
+        self.steps = 0
+        """How many steps have caught her so far."""
+
+    # -- what it says --------------------------------------------------------------------------------------------------
+
+    @property
+    def label(self) -> str:
+        """Say which foot steps, or what the interrupted behaviour does."""
+        if self._step is not None:
+            return f"{'step' if self._step.catching else 'back'} {self._step.side}"
+        if self._disturbed:
+            return "steady"
+        return self.inner.label if self.inner is not None else "stand"
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """All labels."""
+        own = ("stand",) if self.inner is None else self.inner.labels
+        return (*own, "step left", "step right", "steady", "back left", "back right")
+
+    @property
+    def coming(self) -> tuple[str, ...]:
+        """What comes in the interrupted behaviour."""
+        return self.inner.coming if self.inner is not None else ()
+
+    @property
+    def in_force(self) -> Sequence[tuple[str, Sequence[Objective]]]:
+        """Objectives in force."""
+        inner = self.inner.in_force if self.inner is not None and not self._disturbed else ()
+        return [*inner, (self.label, self._own)]
+
+    @property
+    def objectives(self) -> Sequence[Objective]:
+        """Objectives in force, each once."""
+        inner = self.inner.objectives if self.inner is not None and not self._disturbed else ()
+        return [*inner, *self._own]
+
+    @property
+    def attended(self) -> tuple[str, ...]:
+        """Labels under which the user is waited for."""
+        return self.inner.attended if self.inner is not None else ()
+
+    @property
+    def waiting_since(self) -> float | None:
+        """Since when the user is waited for."""
+        return self.inner.waiting_since if self.inner is not None and not self._disturbed else None
+
+    @property
+    def done(self) -> bool:
+        """Whether the interrupted behaviour is done; standing never is."""
+        return self.inner is not None and self.inner.done and not self._disturbed
+
+    @property
+    def failure(self) -> str | None:
+        """What went wrong in the interrupted behaviour."""
+        return self.inner.failure if self.inner is not None else None
+
+    def coming_contacts(self, sim: Simulation) -> tuple[Contact, ...] | None:
+        """Return those of the interrupted behaviour."""
+        return self.inner.coming_contacts(sim) if self.inner is not None and not self._disturbed else None
+
+    # -- what it does --------------------------------------------------------------------------------------------------
+
+    def update(self, sim: Simulation) -> None:
+        """Step where that is needed, land, steady herself, go back; else let the interrupted behaviour act."""
+        if not self._home:
+            self._home = standing(sim, self.model)
+            self._stand(sim)
+        if sim.fallen and self.model in sim.fallen:
+            return
+        if self._step is not None:
+            self._swing_on(sim, self._step)
+        if self._step is None:
+            self._watch(sim)
+        if self.inner is not None and not self._disturbed:
+            self.inner.update(sim)
+
+    def _watch(self, sim: Simulation) -> None:
+        """Step when the capture point leaves the support; when all is calm, bring the feet back."""
+        if not self._stands(sim):
+            return  # the interrupted behaviour has lifted a foot itself
+        point, rate, height = self._capture(sim)
+        if _off(sim, self._soles.values(), point) > LEAVING * height:
+            self._begin(sim, *self._choose(sim, point, rate, height), SWING * math.sqrt(height), catching=True)
+            return
+        if not self._disturbed:
+            return
+        speed = float(np.linalg.norm(sim.com(self.model)[1] - self._moving(sim)))
+        if speed > CALM_SPEED:
+            self._calm_since = math.inf
+        elif self._calm_since == math.inf:
+            self._calm_since = sim.time
+        elif sim.time - self._calm_since > CALM_FOR:
+            self._go_back(sim, point, height)
+
+    def _go_back(self, sim: Simulation, point: np.ndarray, height: float) -> None:
+        """Bring a foot back when she stands on the other one; or shift over to that; or be done."""
+        found = self._way_back(sim)
+        if found is None:
+            self._disturbed = False
+            self._stand(sim)
+            return
+        stance = self._soles[other_side(found.side)]
+        if self._over != (stance,):
+            self._stand(sim, over=(stance,))
+            apart = float(np.linalg.norm(sim.middle(stance) - sim.middle(self._soles[found.side])))
+            if apart > ROLLS * height:
+                sim.contacts.roll(self._soles[found.side], sim.middle(stance))
+        hull = drawn_in(support(sim.terms, [sim.scene.site(stance)]), ON_ONE_FOOT * height)
+        sole = self._soles[found.side]
+        if sim.contacts.find(sole).released_at == math.inf:
+            tired = sim.time - self._calm_since > PATIENCE and _off(sim, [stance], point) < NEARLY * height
+            if tired or not outside(hull, point).any():
+                sim.contacts.release(sole, fade=UNLOADING)
+        elif sim.time > sim.contacts.find(sole).released_at:
+            way = float(np.linalg.norm(found.place - sim.middle(self._soles[found.side])))
+            self._begin(sim, found.side, found, max(BACK, way / UNHURRIED) * math.sqrt(height), catching=False)
+
+    def _way_back(self, sim: Simulation) -> Footprint | None:
+        """Return where a foot goes next on the way back: side by side first, then home by short steps; None: all is well."""
+        feet, home = standing(sim, self.model), self._home
+        turn = heading(feet) - heading(home)
+        c, s = math.cos(turn), math.sin(turn)
+        beside = np.array([[c, -s], [s, c]]) @ (home["left"].place - home["right"].place)[:2]
+        spread = float(np.linalg.norm((feet["left"].place - feet["right"].place)[:2] - beside))
+        if spread > (AT_HOME if self.inner is None else WIDE):
+            # Around the foot that she stands on; one that she has begun to stand on stays the one.
+            place = sim.com(self.model)[0][:2]
+            stays = min(SIDES, key=lambda side: float(np.linalg.norm(feet[side].place[:2] - place)))
+            if len(self._over) == 1:
+                stays = "left" if self._over[0] == self._soles["left"] else "right"
+            moved = feet[stays].place[:2] + (beside if stays == "right" else -beside)
+            return Footprint(other_side(stays), np.array([*moved, feet[stays].place[2]]), heading(feet))
+        if self.inner is None:
+            return None
+        way = {side: (home[side].place - feet[side].place)[:2] for side in SIDES}
+        length = {side: float(np.linalg.norm(way[side])) for side in SIDES}
+        # The foot that is farther from home; of both as far, the one on the side to which she goes.
+        leads = "left" if float(way["left"] @ beside) > 0.0 else "right"
+        goes = leads if length[leads] > length[other_side(leads)] - AT_HOME else other_side(leads)
+        if length[goes] < AT_HOME:
+            return None
+        moved = feet[goes].place[:2] + way[goes] * min(1.0, SHORT / length[goes])
+        return Footprint(goes, np.array([*moved, feet[goes].place[2]]), heading(home))
+
+    def _choose(self, sim: Simulation, point: np.ndarray, rate: float, height: float) -> tuple[str, Footprint]:
+        """Return the foot with which she comes to rest best, and where it lands."""
+        best: tuple[float, str, Footprint] | None = None
+        for side in SIDES:
+            goal, missed = self._aim(sim, side, point, rate, height, SWING * math.sqrt(height))
+            if best is None or missed < best[0] - 1e-3:
+                best = missed, side, goal
+        return best[1:]  # type: ignore[index]
+
+    def _aim(
+        self, sim: Simulation, side: str, point: np.ndarray, rate: float, height: float, seconds: float
+    ) -> tuple[Footprint, float]:
+        """Return where a foot should land in so many seconds, and by how much the capture point will be missed [m]."""
+        feet, site = standing(sim, self.model), sim.scene.site(self._soles[other_side(side)])
+        stance = feet[other_side(side)]
+        away = outside(support(sim.terms, [site]), point)
+        there = point - away + away * math.exp(rate * max(seconds, 0.0))
+        yaw, sign = stance.heading, 1.0 if side == "left" else -1.0
+        c, s = math.cos(yaw), math.sin(yaw)
+        turn = np.array([[c, s], [-s, c]])
+        length = float(np.linalg.norm(away))
+        wished = turn @ (there + (BEYOND / length * away if length > 0 else 0.0) - stance.place[:2])
+        x, y = float(wished[0]), sign * float(wished[1])
+        y = max(y, NARROWEST * height)
+        # An ellipse about the place beside the standing foot: nobody steps as far obliquely as both ways together.
+        ahead = (REACH_AHEAD if x > 0 else REACH_BACK) * height
+        far = math.hypot(x / ahead, (y - NARROWEST * height) / ((REACH_ASIDE - NARROWEST) * height))
+        if far > 1.0:
+            x, y = x / far, NARROWEST * height + (y - NARROWEST * height) / far
+        place = stance.place[:2] + turn.T @ np.array([x, sign * y])
+        end = Footprint(side, np.array([*place, stance.place[2]]), yaw)
+        return end, float(np.linalg.norm(place - there))
+
+    def _begin(self, sim: Simulation, side: str, end: Footprint, seconds: float, catching: bool) -> None:
+        """Lift a foot."""
+        sole, stance = self._soles[side], self._soles[other_side(side)]
+        self._disturbed, self._calm_since = True, math.inf
+        self.steps += catching
+        step = _Step(side, standing(sim, self.model)[side], sim.time, seconds, catching)
+        sim.contacts.remove(sole, self.on)
+        rolled = sim.contacts.find(stance)
+        if rolled.kind == "point":  # it lies down again, if it can
+            sim.contacts.remove(stance, self.on)
+            try:
+                self._put_down(sim, stance)
+            except ContactError:
+                sim.contacts.accept(rolled)
+        self._stand(sim, over=(stance,), catching=catching)
+        self._swing(step, end)
+
+    def _swing(self, step: _Step, end: Footprint) -> None:
+        """Lead a foot."""
+        sole = self._soles[step.side]
+        self._step, self._aimed = step, _Aimed(step, end, 0.06 if step.catching else 0.04)
+        place, turn = (Part(self._aimed, slice(0, 3), slice(0, 3)), Part(self._aimed, slice(3, 7), slice(3, 6)))
+        firm = 1.0 if step.catching else GENTLE
+        flat = Orientation(sole, turn, weight=20.0 * firm, stiffness=300.0 * firm, max_speed=math.inf)
+        flat.fades = ((step.begin, 0.5 * step.seconds, math.inf, 1.0),)  # it may have rolled off: no jerk
+        self._own += [Point(sole, place, weight=FOOT * firm, stiffness=400.0 * firm, max_speed=math.inf), flat]
+
+    def _swing_on(self, sim: Simulation, step: _Step) -> None:
+        """Aim anew, and land."""
+        gone = sim.time - step.begin
+        point, rate, height = self._capture(sim)
+        stance = self._soles[other_side(step.side)]
+        if not step.catching and _off(sim, [stance], point) > LOST * height:
+            # On the way back and pushed: the foot that is in the air catches her.
+            step, gone = (
+                _Step(step.side, standing(sim, self.model)[step.side], sim.time, SWING * math.sqrt(height), True),
+                0.0,
+            )
+            self.steps += 1
+            self._stand(sim, over=(stance,), catching=True)
+            self._swing(step, self._aim(sim, step.side, point, rate, height, step.seconds)[0])
+        if step.catching and gone < AIMS_UNTIL * step.seconds:
+            self._aimed.aim(self._aim(sim, step.side, point, rate, height, step.seconds - gone)[0])  # type: ignore[union-attr]
+        if gone < 0.5 * step.seconds or not (gone >= step.seconds - 1e-9 or self._touches(sim, step.side)):
+            return
+        try:
+            self._put_down(sim, self._soles[step.side])
+        except ContactError:
+            return  # not there yet
+        self._step = self._aimed = None
+        self._stand(sim)
+
+    def _put_down(self, sim: Simulation, sole: str) -> None:
+        sim.contacts.add(sole, self.on, friction=self._friction, landing=True, fade=0.04)
+
+    def _stand(self, sim: Simulation, over: tuple[str, ...] = (), catching: bool = False) -> None:
+        """Ask for balance over both feet, or over one."""
+        self._over = over
+        on_one = SHRINK if len(over) == 1 else None
+        for side in SIDES:
+            if self._soles[side] in self._touched(sim):
+                sim.contacts.set_shrink(self._soles[side], shrink=on_one)
+        self._made = Entry("", sim.time, sim.state.qpos.copy(), sim.state.qvel.copy(), False)
+        soles = over or tuple(self._soles.values())
+        carry = tuple(s for s in self._soles.values() if s in self._touched(sim))
+        self._own = [Balance(self.model, on=carry, terms=sim.terms, weight=CATCHING if catching else 1e4)]
+        if self.inner is None or self._disturbed:
+            if not catching:
+                self._own += [ComOver(self.model, over=soles, reference=(0.0, 0.0), weight=100.0)]
+            # Who comes to stand on one foot rises when she is there: from a lunge she could not do both.
+            weight = HEIGHT if catching else 3.0 if len(carry) > len(over) > 0 else 30.0
+            self._own += [ComOver(self.model, over=soles, axes="z", weight=weight, max_speed=None)]
+        sim.live.adjustments.take_up(self._own, self.label)
+
+    # -- what it sees --------------------------------------------------------------------------------------------------
+
+    def _stands(self, sim: Simulation) -> bool:
+        """Return whether both soles are put on what she stands on, and carry."""
+        return self._touched(sim).issuperset(self._soles.values())
+
+    def _touched(self, sim: Simulation) -> set[str]:
+        """Return the surfaces that have contacts."""
+        return {s.name for c in sim.contacts for s in (c.first, c.second)}
+
+    def _moving(self, sim: Simulation) -> np.ndarray:
+        """Return the velocity (3,) [m/s] of what she stands on, where she stands."""
+        site = sim.scene.site(self.on)
+        body = int(sim.scene.model.site_bodyid[site])
+        return sim.terms.motion(body, sim.middle(*self._soles.values())).velocity[:3]
+
+    def _capture(self, sim: Simulation) -> tuple[np.ndarray, float, float]:
+        """Return the capture point (2,) [m], ω [1/s], and the height of the centre of mass over the feet [m]."""
+        place, velocity = sim.com(self.model)
+        height = max(float(place[2] - sim.middle(*self._soles.values())[2]), 0.1)
+        rate = math.sqrt(sim.scene.gravity / height)
+        return place[:2] + (velocity - self._moving(sim))[:2] / rate, rate, height
+
+    def _touches(self, sim: Simulation, side: str) -> bool:
+        """Return whether a foot touches what it is to land on."""
+        if sim.outcome is None:
+            return False
+        m = sim.scene.model
+        foot, other = (int(m.site_bodyid[sim.scene.site(name)]) for name in (self._soles[side], self.on))
+        for (a, b), force in zip(sim.outcome.touches.bodies.tolist(), sim.outcome.touches.force, strict=True):
+            if {a, b} == {foot, other} and float(np.linalg.norm(force)) > TOUCHES:
+                return True
+        return False
+
+    # -- checkpoints ---------------------------------------------------------------------------------------------------
+
+    def checkpoint(self) -> Any:
+        """Return what restores it, as plain values."""
+        step = self._step
+        return {
+            "inner": self.inner.checkpoint() if self.inner is not None else None,
+            "made": self._made and self._made.checkpoint(),
+            "home": [_plain(print_) for print_ in self._home.values()],
+            "step": step and [step.side, _plain(step.start), step.begin, step.seconds, step.catching],
+            "end": _plain(self._aimed.end) if self._aimed else None,
+            "over": list(self._over),
+            "calm": self._calm_since if math.isfinite(self._calm_since) else None,
+            "disturbed": self._disturbed,
+            "steps": self.steps,
+        }
+
+    def restore(self, sim: Simulation, data: Any) -> None:
+        """Continue from a checkpoint."""
+        if self.inner is not None:
+            self.inner.restore(sim, data["inner"])
+        self._home = {p[0]: _footprint(p) for p in data["home"]}
+        self._calm_since = math.inf if data["calm"] is None else data["calm"]
+        self._disturbed, self.steps = bool(data["disturbed"]), int(data["steps"])
+        self._step = self._aimed = None
+        if data["made"] is not None:
+            self._made = Entry.restore(data["made"])
+            with sim.at(self._made):
+                self._stand(sim, tuple(data["over"]), data["step"] is not None and data["step"][4])
+        if data["step"] is not None:
+            side, start, begin, seconds, catching = data["step"]
+            self._swing(_Step(side, _footprint(start), begin, seconds, catching), _footprint(data["end"]))
+
+
+def _off(sim: Simulation, soles: Iterable[str], point: np.ndarray) -> float:
+    """Return how far a point (2,) is out of the support of some soles [m]."""
+    return float(np.linalg.norm(outside(support(sim.terms, [sim.scene.site(sole) for sole in soles]), point)))
+
+
+def _plain(footprint: Footprint) -> list[Any]:
+    return [footprint.side, footprint.place.tolist(), footprint.heading]
+
+
+def _footprint(data: list[Any]) -> Footprint:
+    return Footprint(data[0], np.array(data[1]), float(data[2]))
