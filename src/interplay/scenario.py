@@ -14,9 +14,11 @@ from interplay.errors import InputError, checked
 from interplay.models.base import Model
 from interplay.models.humanoid import Humanoid
 from interplay.motion.controls import Control
+from interplay.motion.recovery import Recovery
 from interplay.objectives.balance import Balance
 from interplay.objectives.base import Objective
 from interplay.objectives.com import Com
+from interplay.objectives.com_over import ComOver
 from interplay.objectives.gaze import Gaze
 from interplay.objectives.joint import JointAngle
 from interplay.objectives.momentum import AngularMomentum
@@ -165,6 +167,31 @@ def at_work(sim: Simulation, model: str, watched: str) -> Objectives:
         Com(model, axes="z", weight=2.0),
         Balance(model, on=soles, terms=sim.terms, margin=0.01),  # a hand on the thing held supports, too
     ]
+
+
+def stands(sim: Simulation, model: str, on: str = GROUND, friction: float = 0.8, steps: bool = True) -> None:
+    """Let a character stand on something that may move and keep her balance, by steps where they are needed.
+
+    ``friction`` is what she believes of it. Adds contacts, objectives and, as ``sim.behaviour`` where there is none yet, the steps;
+    without, her centre of mass is kept over her feet.
+    """
+    soles = tuple(f"{model}/{side}_sole" for side in ("left", "right"))
+    for sole in soles:
+        sim.contacts.add(sole, on, friction=friction)
+    sim.objectives += [
+        Posture(model, weight=0.3),
+        AngularMomentum(model, weight=0.005),
+        *(Orientation(body, weight=1.0) for body in parts(sim, model, "pelvis", "chest")),
+        *(Orientation(body, weight=0.3) for body in parts(sim, model, "head")),
+    ]
+    if steps:
+        sim.behaviour = Recovery(model, sim.behaviour, on=on, friction=friction)
+    else:
+        sim.objectives += [
+            Balance(model, on=soles, terms=sim.terms),
+            ComOver(model, over=soles, reference=(0.0, 0.0), weight=60.0),
+            ComOver(model, over=soles, axes="z", weight=30.0),
+        ]
 
 
 def drive(

@@ -1,45 +1,40 @@
 """Recovery steps: who is pushed farther than her feet can hold steps to where she will come to rest, again if need be, then back.
 
-Standing on one foot and pressing at p, the capture point ξ = c + ċ/ω (ω² = g/h) runs away as ξ(t) = p + (ξ − p) e^{ωt} (the linear
-inverted pendulum). A foot that lands where it will be stops her. So she steps when ξ leaves the support, with the foot on the side
-to which she falls, to where ξ will be, told anew all along the swing; the foot lands when it touches. Afterwards, at rest, she brings
-her feet back to where they stood.
+She steps when the capture point leaves the support, with the foot on the side to which she falls, to where it will be, told anew all
+along the swing (:mod:`.catching`); the foot lands when it touches. Afterwards, at rest, she brings her feet back to where they stood.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from interplay.constraints.contact import Contact
 from interplay.errors import ContactError, number
 from interplay.motion.behaviour import Behaviour
-from interplay.motion.footsteps import SIDES, Footprint, Gait, Swing, heading, other_side, standing
+from interplay.motion.catching import Aimed, Capture, Step, aim, capture, landing, moving, off, slope
+from interplay.motion.footsteps import SIDES, Footprint, heading, other_side, standing
 from interplay.motion.machine import Entry
 from interplay.objectives.balance import Balance, drawn_in, outside, support
 from interplay.objectives.base import Objective
 from interplay.objectives.com_over import ComOver
 from interplay.objectives.pose import Orientation, Point
-from interplay.objectives.reference import Part, Sample
+from interplay.objectives.reference import Part
 from interplay.scene.scene import GROUND
 
 if TYPE_CHECKING:
     from interplay.simulation import Simulation
 
-LEAVING, LOST = 0.002, 0.03
+LEAVING, LOST = 0.01, 0.03
 """How far out of the support the capture point is [m] when she steps; out of the one foot that she stands on, when the other is led to
 catch her."""
 SWING, BACK = 0.28, 0.5
 """Seconds of a swing that catches her, of one that brings a foot back; of a body whose centre of mass is a metre high, as all below."""
 UNHURRIED = 1.0
 """How fast a foot that is brought back goes [m/s]."""
-REACH_AHEAD, REACH_BACK, REACH_ASIDE, NARROWEST = 0.7, 0.6, 0.75, 0.17
-"""How far from the standing foot the other one may land [m]: before, behind, to its own side at most and at least."""
-BEYOND = 0.02
-"""How far beyond where she will come to rest the foot is put [m]."""
 AIMS_UNTIL = 0.8
 """Part of the swing after which the aim no longer changes."""
 TOUCHES = 15.0
@@ -64,40 +59,6 @@ UNLOADING = 0.2
 """Seconds in which a foot that is brought back gives up its load."""
 AT_HOME = 0.015
 """A foot nearer to its place than this [m] stays where it is."""
-_SEEKS = 0.4
-"""How fast a foot that should have landed goes on downward [m/s]."""
-
-
-class _Step(NamedTuple):
-    """A step under way: which foot, from where, since when [s], for how long [s], and whether it catches her or goes home."""
-
-    side: str
-    start: Footprint
-    begin: float
-    seconds: float
-    catching: bool
-
-
-class _Aimed:
-    """The pose of a swinging sole; where it ends may change."""
-
-    full = True
-
-    def __init__(self, step: _Step, end: Footprint, clearance: float):
-        self._step, self._gait = step, Gait(swing=step.seconds, clearance=clearance, toe=0.1)
-        self.aim(end)
-
-    def aim(self, end: Footprint) -> None:
-        self.end = end
-        self._swing = Swing(self._step.start, end, self._step.begin, self._gait)
-
-    def at(self, time: float) -> Sample:
-        over = time - self._step.begin - self._step.seconds
-        if over <= 0.0:
-            return self._swing.at(time)
-        sample = self._swing.at(self._step.begin + self._step.seconds)
-        sample.value[2] -= _SEEKS * over
-        return sample
 
 
 class Recovery:
@@ -113,8 +74,8 @@ class Recovery:
         self._friction = number("Recovery friction", friction, 0.01, 10)
         self._soles = {side: f"{model}/{side}_sole" for side in SIDES}
         self._home: dict[str, Footprint] = {}
-        self._step: _Step | None = None
-        self._aimed: _Aimed | None = None
+        self._step: Step | None = None
+        self._aimed: Aimed | None = None
         self._own: list[Objective] = []
         self._over: tuple[str, ...] = ()
         self._made: Entry | None = None
@@ -203,42 +164,40 @@ class Recovery:
         """Step when the capture point leaves the support; when all is calm, bring the feet back."""
         if not self._stands(sim):
             return  # the interrupted behaviour has lifted a foot itself
-        point, rate, height = self._capture(sim)
-        if _off(sim, self._soles.values(), point) > LEAVING * height:
-            self._begin(sim, *self._choose(sim, point, rate, height), SWING * math.sqrt(height), catching=True)
+        seen = capture(sim, self.model, self.on)
+        if off(sim, self._soles.values(), seen.point) > LEAVING * seen.height:
+            self._begin(sim, self._choose(sim, seen), SWING * math.sqrt(seen.height), catching=True)
             return
         if not self._disturbed:
             return
-        speed = float(np.linalg.norm(sim.com(self.model)[1] - self._moving(sim)))
+        speed = float(np.linalg.norm(sim.com(self.model)[1] - moving(sim, self.model, self.on)))
         if speed > CALM_SPEED:
             self._calm_since = math.inf
         elif self._calm_since == math.inf:
             self._calm_since = sim.time
         elif sim.time - self._calm_since > CALM_FOR:
-            self._go_back(sim, point, height)
+            self._go_back(sim, seen)
 
-    def _go_back(self, sim: Simulation, point: np.ndarray, height: float) -> None:
+    def _go_back(self, sim: Simulation, seen: Capture) -> None:
         """Bring a foot back when she stands on the other one; or shift over to that; or be done."""
-        found = self._way_back(sim)
+        found, height = self._way_back(sim), seen.height
         if found is None:
             self._disturbed = False
             self._stand(sim)
             return
-        stance = self._soles[other_side(found.side)]
+        sole, stance = self._soles[found.side], self._soles[other_side(found.side)]
         if self._over != (stance,):
             self._stand(sim, over=(stance,))
-            apart = float(np.linalg.norm(sim.middle(stance) - sim.middle(self._soles[found.side])))
-            if apart > ROLLS * height:
-                sim.contacts.roll(self._soles[found.side], sim.middle(stance))
+            if float(np.linalg.norm(sim.middle(stance) - sim.middle(sole))) > ROLLS * height:
+                sim.contacts.roll(sole, sim.middle(stance))
         hull = drawn_in(support(sim.terms, [sim.scene.site(stance)]), ON_ONE_FOOT * height)
-        sole = self._soles[found.side]
         if sim.contacts.find(sole).released_at == math.inf:
-            tired = sim.time - self._calm_since > PATIENCE and _off(sim, [stance], point) < NEARLY * height
-            if tired or not outside(hull, point).any():
+            tired = sim.time - self._calm_since > PATIENCE and off(sim, [stance], seen.point) < NEARLY * height
+            if tired or not outside(hull, seen.point).any():
                 sim.contacts.release(sole, fade=UNLOADING)
         elif sim.time > sim.contacts.find(sole).released_at:
-            way = float(np.linalg.norm(found.place - sim.middle(self._soles[found.side])))
-            self._begin(sim, found.side, found, max(BACK, way / UNHURRIED) * math.sqrt(height), catching=False)
+            way = float(np.linalg.norm(found.place - sim.middle(sole)))
+            self._begin(sim, found, max(BACK, way / UNHURRIED) * math.sqrt(height), catching=False)
 
     def _way_back(self, sim: Simulation) -> Footprint | None:
         """Return where a foot goes next on the way back: side by side first, then home by short steps; None: all is well."""
@@ -267,45 +226,20 @@ class Recovery:
         moved = feet[goes].place[:2] + way[goes] * min(1.0, SHORT / length[goes])
         return Footprint(goes, np.array([*moved, feet[goes].place[2]]), heading(home))
 
-    def _choose(self, sim: Simulation, point: np.ndarray, rate: float, height: float) -> tuple[str, Footprint]:
-        """Return the foot with which she comes to rest best, and where it lands."""
-        best: tuple[float, str, Footprint] | None = None
-        for side in SIDES:
-            goal, missed = self._aim(sim, side, point, rate, height, SWING * math.sqrt(height))
-            if best is None or missed < best[0] - 1e-3:
-                best = missed, side, goal
-        return best[1:]  # type: ignore[index]
+    def _choose(self, sim: Simulation, seen: Capture) -> Footprint:
+        """Return where to step, with the foot with which she comes to rest best."""
+        ways = [aim(sim, self.model, self.on, side, seen, SWING * math.sqrt(seen.height)) for side in SIDES]
+        return min(ways, key=lambda way: round(way[1], 3))[0]
 
-    def _aim(
-        self, sim: Simulation, side: str, point: np.ndarray, rate: float, height: float, seconds: float
-    ) -> tuple[Footprint, float]:
-        """Return where a foot should land in so many seconds, and by how much the capture point will be missed [m]."""
-        feet, site = standing(sim, self.model), sim.scene.site(self._soles[other_side(side)])
-        stance = feet[other_side(side)]
-        away = outside(support(sim.terms, [site]), point)
-        there = point - away + away * math.exp(rate * max(seconds, 0.0))
-        yaw, sign = stance.heading, 1.0 if side == "left" else -1.0
-        c, s = math.cos(yaw), math.sin(yaw)
-        turn = np.array([[c, s], [-s, c]])
-        length = float(np.linalg.norm(away))
-        wished = turn @ (there + (BEYOND / length * away if length > 0 else 0.0) - stance.place[:2])
-        x, y = float(wished[0]), sign * float(wished[1])
-        y = max(y, NARROWEST * height)
-        # An ellipse about the place beside the standing foot: nobody steps as far obliquely as both ways together.
-        ahead = (REACH_AHEAD if x > 0 else REACH_BACK) * height
-        far = math.hypot(x / ahead, (y - NARROWEST * height) / ((REACH_ASIDE - NARROWEST) * height))
-        if far > 1.0:
-            x, y = x / far, NARROWEST * height + (y - NARROWEST * height) / far
-        place = stance.place[:2] + turn.T @ np.array([x, sign * y])
-        end = Footprint(side, np.array([*place, stance.place[2]]), yaw)
-        return end, float(np.linalg.norm(place - there))
-
-    def _begin(self, sim: Simulation, side: str, end: Footprint, seconds: float, catching: bool) -> None:
+    def _begin(self, sim: Simulation, end: Footprint, seconds: float, catching: bool) -> None:
         """Lift a foot."""
+        side = end.side
         sole, stance = self._soles[side], self._soles[other_side(side)]
         self._disturbed, self._calm_since = True, math.inf
         self.steps += catching
-        step = _Step(side, standing(sim, self.model)[side], sim.time, seconds, catching)
+        feet = standing(sim, self.model)
+        beside = end._replace(place=end.place - feet[other_side(side)].place)
+        step = Step(side, feet[side], sim.time, seconds, catching, beside)
         sim.contacts.remove(sole, self.on)
         rolled = sim.contacts.find(stance)
         if rolled.kind == "point":  # it lies down again, if it can
@@ -315,34 +249,31 @@ class Recovery:
             except ContactError:
                 sim.contacts.accept(rolled)
         self._stand(sim, over=(stance,), catching=catching)
-        self._swing(step, end)
+        self._swing(step, end, slope(sim, self.on))
 
-    def _swing(self, step: _Step, end: Footprint) -> None:
+    def _swing(self, step: Step, end: Footprint, tilt: np.ndarray) -> None:
         """Lead a foot."""
         sole = self._soles[step.side]
-        self._step, self._aimed = step, _Aimed(step, end, 0.06 if step.catching else 0.04)
+        self._step, self._aimed = step, Aimed(step, end, tilt)
         place, turn = (Part(self._aimed, slice(0, 3), slice(0, 3)), Part(self._aimed, slice(3, 7), slice(3, 6)))
         firm = 1.0 if step.catching else GENTLE
         flat = Orientation(sole, turn, weight=20.0 * firm, stiffness=300.0 * firm, max_speed=math.inf)
         flat.fades = ((step.begin, 0.5 * step.seconds, math.inf, 1.0),)  # it may have rolled off: no jerk
         self._own += [Point(sole, place, weight=FOOT * firm, stiffness=400.0 * firm, max_speed=math.inf), flat]
 
-    def _swing_on(self, sim: Simulation, step: _Step) -> None:
+    def _swing_on(self, sim: Simulation, step: Step) -> None:
         """Aim anew, and land."""
-        gone = sim.time - step.begin
-        point, rate, height = self._capture(sim)
-        stance = self._soles[other_side(step.side)]
-        if not step.catching and _off(sim, [stance], point) > LOST * height:
+        seen, stance = capture(sim, self.model, self.on), self._soles[other_side(step.side)]
+        if not step.catching and off(sim, [stance], seen.point) > LOST * seen.height:
             # On the way back and pushed: the foot that is in the air catches her.
-            step, gone = (
-                _Step(step.side, standing(sim, self.model)[step.side], sim.time, SWING * math.sqrt(height), True),
-                0.0,
-            )
+            now = standing(sim, self.model)[step.side]
+            step = step._replace(start=now, begin=sim.time, seconds=SWING * math.sqrt(seen.height), catching=True)
             self.steps += 1
             self._stand(sim, over=(stance,), catching=True)
-            self._swing(step, self._aim(sim, step.side, point, rate, height, step.seconds)[0])
-        if step.catching and gone < AIMS_UNTIL * step.seconds:
-            self._aimed.aim(self._aim(sim, step.side, point, rate, height, step.seconds - gone)[0])  # type: ignore[union-attr]
+            self._swing(step, step.start, slope(sim, self.on))
+        gone = sim.time - step.begin
+        if gone < AIMS_UNTIL * step.seconds and self._aimed is not None:
+            self._aimed.aim(self._target(sim, step, seen, max(step.seconds - gone, 0.0)), slope(sim, self.on))
         if gone < 0.5 * step.seconds or not (gone >= step.seconds - 1e-9 or self._touches(sim, step.side)):
             return
         try:
@@ -351,6 +282,13 @@ class Recovery:
             return  # not there yet
         self._step = self._aimed = None
         self._stand(sim)
+
+    def _target(self, sim: Simulation, step: Step, seen: Capture, left: float) -> Footprint:
+        """Return where a swinging foot lands: where it stops her, or where it belongs beside the standing one."""
+        if step.catching:
+            return aim(sim, self.model, self.on, step.side, seen, left)[0]
+        stance = standing(sim, self.model)[other_side(step.side)].place[:2]
+        return landing(sim, self.model, self.on, step.goal._replace(place=stance + step.goal.place[:2]), left)
 
     def _put_down(self, sim: Simulation, sole: str) -> None:
         sim.contacts.add(sole, self.on, friction=self._friction, landing=True, fade=0.04)
@@ -384,19 +322,6 @@ class Recovery:
         """Return the surfaces that have contacts."""
         return {s.name for c in sim.contacts for s in (c.first, c.second)}
 
-    def _moving(self, sim: Simulation) -> np.ndarray:
-        """Return the velocity (3,) [m/s] of what she stands on, where she stands."""
-        site = sim.scene.site(self.on)
-        body = int(sim.scene.model.site_bodyid[site])
-        return sim.terms.motion(body, sim.middle(*self._soles.values())).velocity[:3]
-
-    def _capture(self, sim: Simulation) -> tuple[np.ndarray, float, float]:
-        """Return the capture point (2,) [m], ω [1/s], and the height of the centre of mass over the feet [m]."""
-        place, velocity = sim.com(self.model)
-        height = max(float(place[2] - sim.middle(*self._soles.values())[2]), 0.1)
-        rate = math.sqrt(sim.scene.gravity / height)
-        return place[:2] + (velocity - self._moving(sim))[:2] / rate, rate, height
-
     def _touches(self, sim: Simulation, side: str) -> bool:
         """Return whether a foot touches what it is to land on."""
         if sim.outcome is None:
@@ -417,8 +342,10 @@ class Recovery:
             "inner": self.inner.checkpoint() if self.inner is not None else None,
             "made": self._made and self._made.checkpoint(),
             "home": [_plain(print_) for print_ in self._home.values()],
-            "step": step and [step.side, _plain(step.start), step.begin, step.seconds, step.catching],
+            "step": step
+            and [step.side, _plain(step.start), step.begin, step.seconds, step.catching, _plain(step.goal)],
             "end": _plain(self._aimed.end) if self._aimed else None,
+            "tilt": self._aimed.slope.tolist() if self._aimed else None,
             "over": list(self._over),
             "calm": self._calm_since if math.isfinite(self._calm_since) else None,
             "disturbed": self._disturbed,
@@ -438,13 +365,9 @@ class Recovery:
             with sim.at(self._made):
                 self._stand(sim, tuple(data["over"]), data["step"] is not None and data["step"][4])
         if data["step"] is not None:
-            side, start, begin, seconds, catching = data["step"]
-            self._swing(_Step(side, _footprint(start), begin, seconds, catching), _footprint(data["end"]))
-
-
-def _off(sim: Simulation, soles: Iterable[str], point: np.ndarray) -> float:
-    """Return how far a point (2,) is out of the support of some soles [m]."""
-    return float(np.linalg.norm(outside(support(sim.terms, [sim.scene.site(sole) for sole in soles]), point)))
+            side, start, begin, seconds, catching, goal = data["step"]
+            step = Step(side, _footprint(start), begin, seconds, catching, _footprint(goal))
+            self._swing(step, _footprint(data["end"]), np.array(data["tilt"]))
 
 
 def _plain(footprint: Footprint) -> list[Any]:
