@@ -178,18 +178,6 @@ class ContactSet:
         if part != contact.shrink:
             self._swap(contact, replace(contact, shrink=part))
 
-    def roll(self, first: str, towards: np.ndarray) -> None:
-        """Let a patch that lies on something roll off it about the point of its edge that is nearest to a place (3,) [m]."""
-        contact, terms = self.find(first), self._terms()
-        if contact.kind != "planar":
-            return
-        body, R = contact.first.body, contact.R1
-        X, x = terms.xmat[body].reshape(3, 3), terms.xpos[body]
-        wished = (R.T @ (X.T @ (towards - x) - contact.p1))[:2]
-        place = np.append(np.clip(wished, -contact.half, contact.half), 0.0)
-        moved = {"p1": contact.p1 + R @ place, "p2": contact.p2 + contact.R2 @ place}
-        self._swap(contact, replace(contact, kind="point", half=np.zeros(2), **moved))
-
     def remove(self, first: str, second: str | None = None) -> None:
         """Break a contact at once."""
         contact = self.find(first, second)

@@ -12,18 +12,23 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
 
+from interplay.maths.hull import convex_hull
 from interplay.maths.rotations import turned
 from interplay.motion.footsteps import Footprint, Gait, Swing, other_side, standing
-from interplay.objectives.balance import outside, support
+from interplay.objectives.balance import drawn_in, outside, support
 from interplay.objectives.reference import Sample
 
 if TYPE_CHECKING:
     from interplay.simulation import Simulation
 
+SWING, QUICKEST = 0.23, 0.2
+"""Seconds of a swing that catches her, and the least of any body."""
 REACH_AHEAD, REACH_BACK, REACH_ASIDE, NARROWEST = 0.7, 0.6, 0.75, 0.17
 """How far from the standing foot the other one may land [m]: before, behind, to its own side at most and at least."""
-BEYOND = 0.02
-"""How far beyond where she will come to rest the foot is put [m]."""
+BEYOND, OFF_EDGES = 0.04, 0.01
+"""How far beyond where she will come to rest the foot is put [m]; how far from the edges of the other one she presses meanwhile [m]."""
+MARGIN = 0.03
+"""How far inside the support the capture point should be when a foot that goes back has landed [m]."""
 CLEARANCE, LOW_CLEARANCE = 0.06, 0.04
 """How high a foot is lifted that catches her, and one that goes back [m]."""
 _SEEKS = 0.4
@@ -47,6 +52,11 @@ def capture(sim: Simulation, model: str, on: str) -> Capture:
     return Capture(place[:2] + (velocity - moving(sim, model, on))[:2] / rate, rate, height)
 
 
+def swing_seconds(seen: Capture) -> float:
+    """Return how long a swing takes that catches her [s]: legs are pendulums."""
+    return max(SWING * math.sqrt(seen.height), QUICKEST)
+
+
 def moving(sim: Simulation, model: str, on: str) -> np.ndarray:
     """Return the velocity (3,) [m/s] of what a character stands on, where she stands."""
     body = int(sim.scene.model.site_bodyid[sim.scene.site(on)])
@@ -61,7 +71,8 @@ def off(sim: Simulation, soles: Iterable[str], point: np.ndarray) -> float:
 def aim(sim: Simulation, model: str, on: str, side: str, seen: Capture, seconds: float) -> tuple[Footprint, float]:
     """Return where a foot should land in so many seconds, and by how much the capture point will be missed [m]."""
     stance, height = standing(sim, model)[other_side(side)], seen.height
-    away = outside(support(sim.terms, [sim.scene.site(f"{model}/{stance.side}_sole")]), seen.point)
+    sole = support(sim.terms, [sim.scene.site(f"{model}/{stance.side}_sole")])
+    away = outside(drawn_in(sole, OFF_EDGES * height), seen.point)
     there = seen.point - away + away * math.exp(seen.rate * max(seconds, 0.0))
     sign, (c, s) = 1.0 if side == "left" else -1.0, (math.cos(stance.heading), math.sin(stance.heading))
     turn, length = np.array([[c, s], [-s, c]]), float(np.linalg.norm(away))
@@ -76,6 +87,22 @@ def aim(sim: Simulation, model: str, on: str, side: str, seen: Capture, seconds:
     return landing(sim, model, on, Footprint(side, place, stance.heading), seconds), float(
         np.linalg.norm(place - there)
     )
+
+
+def caught(sim: Simulation, model: str, end: Footprint, seen: Capture, seconds: float) -> float:
+    """Return how far inside the support the capture point will be [m] when a foot has gone to its place in so many seconds.
+
+    Below 0: outside.
+    """
+    stance = sim.scene.site(f"{model}/{other_side(end.side)}_sole")
+    away = outside(support(sim.terms, [stance]), seen.point)
+    there = seen.point - away + away * math.exp(seen.rate * seconds)
+    half, turn = sim.scene.model.site_size[stance], end.heading
+    axes = np.array([[math.cos(turn), math.sin(turn)], [-math.sin(turn), math.cos(turn)]])
+    corners = np.array([(a * half[0], b * half[1]) for a in (-1, 1) for b in (-1, 1)]) @ axes + end.place[:2]
+    hull = convex_hull(np.concatenate([support(sim.terms, [stance]), corners]))
+    inward = drawn_in(hull, MARGIN * seen.height)
+    return MARGIN * seen.height - float(np.linalg.norm(outside(inward, there)))
 
 
 def landing(sim: Simulation, model: str, on: str, wished: Footprint, seconds: float) -> Footprint:

@@ -15,10 +15,22 @@ import numpy as np
 from interplay.constraints.contact import Contact
 from interplay.errors import ContactError, number
 from interplay.motion.behaviour import Behaviour
-from interplay.motion.catching import Aimed, Capture, Step, aim, capture, landing, moving, off, slope
+from interplay.motion.catching import (
+    Aimed,
+    Capture,
+    Step,
+    aim,
+    capture,
+    caught,
+    landing,
+    moving,
+    off,
+    slope,
+    swing_seconds,
+)
 from interplay.motion.footsteps import SIDES, Footprint, heading, other_side, standing
 from interplay.motion.machine import Entry
-from interplay.objectives.balance import Balance, drawn_in, outside, support
+from interplay.objectives.balance import Balance
 from interplay.objectives.base import Objective
 from interplay.objectives.com_over import ComOver
 from interplay.objectives.pose import Orientation, Point
@@ -31,9 +43,9 @@ if TYPE_CHECKING:
 LEAVING, LOST = 0.01, 0.03
 """How far out of the support the capture point is [m] when she steps; out of the one foot that she stands on, when the other is led to
 catch her."""
-SWING, BACK = 0.28, 0.5
-"""Seconds of a swing that catches her, of one that brings a foot back; of a body whose centre of mass is a metre high, as all below."""
-UNHURRIED = 1.0
+BACK = 0.4
+"""Seconds of a swing that brings a foot back; of a body whose centre of mass is a metre high, as all below."""
+UNHURRIED = 1.2
 """How fast a foot that is brought back goes [m/s]."""
 AIMS_UNTIL = 0.8
 """Part of the swing after which the aim no longer changes."""
@@ -41,21 +53,17 @@ TOUCHES = 15.0
 """A force [N] that tells that the foot has landed."""
 CALM_SPEED, CALM_FOR = 0.2, 0.1
 """She has come to rest when her centre of mass has been slower than this [m/s] for so long [s]."""
-ON_ONE_FOOT = 0.015
-"""She stands on one foot when the capture point is so far inside its edges [m]."""
 SHRINK = 0.2
 """By what part the region of a sole is drawn in while it is the only one: an edge that lifts then has no other foot to fall back on."""
-CATCHING, HEIGHT, FOOT = 1000.0, 100.0, 1000.0
+CATCHING, HEIGHT, FOOT = 500.0, 30.0, 3000.0
 """Weights while she catches herself: of pressing where it stops her, of her height, and of the foot's path …"""
 GENTLE = 0.5
 """… and by what part that is less, weight and stiffness, on the way back."""
 SHORT, WIDE = 0.35, 0.4
 """Longest step on the way back [m]; feet that are farther apart than they should be by so much [m] are brought together first."""
-ROLLS = 0.45
-"""A foot so far [m] from the one that she comes to stand on rolls off the ground: her leg would not be long enough."""
-PATIENCE, NEARLY = 0.8, 0.02
-"""From a wide lunge she gets no nearer: after so many seconds it is enough to be so near to the foot [m]; free of the other, she comes."""
-UNLOADING = 0.2
+LUNGE = 0.5
+"""Feet farther apart than this [m] are a lunge, from which she comes by quick steps."""
+UNLOADING = 0.1
 """Seconds in which a foot that is brought back gives up its load."""
 AT_HOME = 0.015
 """A foot nearer to its place than this [m] stays where it is."""
@@ -78,6 +86,8 @@ class Recovery:
         self._aimed: Aimed | None = None
         self._own: list[Objective] = []
         self._over: tuple[str, ...] = ()
+        self._carry: tuple[str, ...] = ()
+        """Soles that her centre of mass is to be over (none: both), and those that carry her."""
         self._made: Entry | None = None
         """The state in which its objectives were made."""
         self._calm_since = math.inf
@@ -166,7 +176,7 @@ class Recovery:
             return  # the interrupted behaviour has lifted a foot itself
         seen = capture(sim, self.model, self.on)
         if off(sim, self._soles.values(), seen.point) > LEAVING * seen.height:
-            self._begin(sim, self._choose(sim, seen), SWING * math.sqrt(seen.height), catching=True)
+            self._begin(sim, self._choose(sim, seen), swing_seconds(seen), catching=True)
             return
         if not self._disturbed:
             return
@@ -186,18 +196,20 @@ class Recovery:
             self._stand(sim)
             return
         sole, stance = self._soles[found.side], self._soles[other_side(found.side)]
+        if float(np.linalg.norm((sim.middle(stance) - sim.middle(sole))[:2])) > LUNGE * height:
+            # Too wide to come to stand on one foot: she lets herself fall towards the other one, which lands nearer.
+            nearer = aim(sim, self.model, self.on, found.side, seen, swing_seconds(seen))[0]
+            self._begin(sim, nearer, swing_seconds(seen), catching=True)
+            return
         if self._over != (stance,):
             self._stand(sim, over=(stance,))
-            if float(np.linalg.norm(sim.middle(stance) - sim.middle(sole))) > ROLLS * height:
-                sim.contacts.roll(sole, sim.middle(stance))
-        hull = drawn_in(support(sim.terms, [sim.scene.site(stance)]), ON_ONE_FOOT * height)
+        way = float(np.linalg.norm((found.place - sim.middle(sole))[:2]))
+        seconds = max(BACK, way / UNHURRIED) * math.sqrt(height)
         if sim.contacts.find(sole).released_at == math.inf:
-            tired = sim.time - self._calm_since > PATIENCE and off(sim, [stance], seen.point) < NEARLY * height
-            if tired or not outside(hull, seen.point).any():
+            if caught(sim, self.model, found, seen, seconds + UNLOADING) > 0.0:
                 sim.contacts.release(sole, fade=UNLOADING)
         elif sim.time > sim.contacts.find(sole).released_at:
-            way = float(np.linalg.norm(found.place - sim.middle(sole)))
-            self._begin(sim, found, max(BACK, way / UNHURRIED) * math.sqrt(height), catching=False)
+            self._begin(sim, found, seconds, catching=False)
 
     def _way_back(self, sim: Simulation) -> Footprint | None:
         """Return where a foot goes next on the way back: side by side first, then home by short steps; None: all is well."""
@@ -228,7 +240,7 @@ class Recovery:
 
     def _choose(self, sim: Simulation, seen: Capture) -> Footprint:
         """Return where to step, with the foot with which she comes to rest best."""
-        ways = [aim(sim, self.model, self.on, side, seen, SWING * math.sqrt(seen.height)) for side in SIDES]
+        ways = [aim(sim, self.model, self.on, side, seen, swing_seconds(seen)) for side in SIDES]
         return min(ways, key=lambda way: round(way[1], 3))[0]
 
     def _begin(self, sim: Simulation, end: Footprint, seconds: float, catching: bool) -> None:
@@ -241,13 +253,6 @@ class Recovery:
         beside = end._replace(place=end.place - feet[other_side(side)].place)
         step = Step(side, feet[side], sim.time, seconds, catching, beside)
         sim.contacts.remove(sole, self.on)
-        rolled = sim.contacts.find(stance)
-        if rolled.kind == "point":  # it lies down again, if it can
-            sim.contacts.remove(stance, self.on)
-            try:
-                self._put_down(sim, stance)
-            except ContactError:
-                sim.contacts.accept(rolled)
         self._stand(sim, over=(stance,), catching=catching)
         self._swing(step, end, slope(sim, self.on))
 
@@ -267,7 +272,7 @@ class Recovery:
         if not step.catching and off(sim, [stance], seen.point) > LOST * seen.height:
             # On the way back and pushed: the foot that is in the air catches her.
             now = standing(sim, self.model)[step.side]
-            step = step._replace(start=now, begin=sim.time, seconds=SWING * math.sqrt(seen.height), catching=True)
+            step = step._replace(start=now, begin=sim.time, seconds=swing_seconds(seen), catching=True)
             self.steps += 1
             self._stand(sim, over=(stance,), catching=True)
             self._swing(step, step.start, slope(sim, self.on))
@@ -295,14 +300,16 @@ class Recovery:
 
     def _stand(self, sim: Simulation, over: tuple[str, ...] = (), catching: bool = False) -> None:
         """Ask for balance over both feet, or over one."""
-        self._over = over
-        on_one = SHRINK if len(over) == 1 else None
-        for side in SIDES:
-            if self._soles[side] in self._touched(sim):
-                sim.contacts.set_shrink(self._soles[side], shrink=on_one)
-        self._made = Entry("", sim.time, sim.state.qpos.copy(), sim.state.qvel.copy(), False)
-        soles = over or tuple(self._soles.values())
         carry = tuple(s for s in self._soles.values() if s in self._touched(sim))
+        for sole in carry:
+            sim.contacts.set_shrink(sole, shrink=SHRINK if len(over) == 1 else None)
+        self._made = Entry("", sim.time, sim.state.qpos.copy(), sim.state.qvel.copy(), False)
+        self._ask(sim, over, carry, catching)
+
+    def _ask(self, sim: Simulation, over: tuple[str, ...], carry: tuple[str, ...], catching: bool) -> None:
+        """Make the objectives of balance over some soles, where some carry, in the present state."""
+        self._over, self._carry = over, carry
+        soles = over or tuple(self._soles.values())
         self._own = [Balance(self.model, on=carry, terms=sim.terms, weight=CATCHING if catching else 1e4)]
         if self.inner is None or self._disturbed:
             if not catching:
@@ -347,6 +354,7 @@ class Recovery:
             "end": _plain(self._aimed.end) if self._aimed else None,
             "tilt": self._aimed.slope.tolist() if self._aimed else None,
             "over": list(self._over),
+            "carry": list(self._carry),
             "calm": self._calm_since if math.isfinite(self._calm_since) else None,
             "disturbed": self._disturbed,
             "steps": self.steps,
@@ -363,7 +371,8 @@ class Recovery:
         if data["made"] is not None:
             self._made = Entry.restore(data["made"])
             with sim.at(self._made):
-                self._stand(sim, tuple(data["over"]), data["step"] is not None and data["step"][4])
+                catching = data["step"] is not None and data["step"][4]
+                self._ask(sim, tuple(data["over"]), tuple(data["carry"]), catching)
         if data["step"] is not None:
             side, start, begin, seconds, catching, goal = data["step"]
             step = Step(side, _footprint(start), begin, seconds, catching, _footprint(goal))
