@@ -15,7 +15,7 @@ _BALLS, _FROM = 8, 2.6
 """How many balls lie there; how far from her they are thrown [m]."""
 _AIMED_AT = ("head", "chest", "chest", "abdomen", "pelvis", "left_upper_arm", "right_upper_arm", "left_thigh", "right_thigh")
 """Parts of her at which balls are thrown, as often as they stand here."""
-_STIFFNESS = {"high": 150.0, "low": 25.0}
+_STIFFNESS = {"high": 150.0, "low": 12.0}
 """What the clip is followed with [1/s²]."""
 _RUBBER = 600.0
 """Density of the balls [kg/m³]."""
@@ -46,7 +46,7 @@ class Pelted(base.Scenario):
 
         seconds: float = Field(20.0, ge=1, le=600, description="how long balls are thrown [s]")
         rate: float = Field(1.0, ge=0.05, le=10, description="balls in a second, on the mean [1/s]")
-        mass: float = Field(1.5, ge=0.05, le=20, description="mass of the heaviest ball [kg]; the lightest has a third of it")
+        mass: float = Field(3.0, ge=0.05, le=20, description="mass of the heaviest ball [kg]; the lightest has a third of it")
         speed: float = Field(8.0, ge=2, le=30, description="speed of the balls, on the mean [m/s]; each by up to a quarter otherwise")
         arc: float = Field(100.0, ge=0, le=180, description="balls come from up to so far to either side of what is before her [°]")
         stiffness: Literal["high", "low"] | float = Field(
@@ -77,36 +77,33 @@ class Pelted(base.Scenario):
         """Lay the balls down, the lightest first."""
         for k, mass in enumerate(np.linspace(self.p.mass / 3, self.p.mass, _BALLS)):
             radius = (0.75 * mass / (math.pi * _RUBBER)) ** (1 / 3)
-            scene.add(ip.Ball(radius, float(mass)), f"ball_{k}", pos=(0.35 * (k - 0.5 * (_BALLS - 1)), -1.6))
+            scene.add(ip.Ball(radius, float(mass)), f"ball_{k}", pos=(0.35 * (k - 0.5 * (_BALLS - 1)), 1.6))
         return scene
 
     def start(self, sim: ip.Simulation) -> None:
         """Let her stand, follow the clip and look where the user wants; say when which ball is thrown."""
         self._stand(sim)
-        self._guard(sim)
         self._throws(sim)
 
-    def _stand(self, sim: ip.Simulation, on: str = ip.GROUND) -> None:
-        """Let her stand in her place for the time of the experiment, and come back to it."""
+    def _stand(self, sim: ip.Simulation, on: str = ip.GROUND, waist: float = 1.0) -> None:
+        """Let her stand in her place for the time of the experiment, behind her guard: her waist less firmly by a factor."""
         soles = ("alice/left_sole", "alice/right_sole")
-        over = [
-            ip.ComOver("alice", over=soles, reference=(0.0, 0.0), weight=60.0),
-            ip.ComOver("alice", over=soles, axes="z", weight=30.0),
-        ]
-        sim.behaviour = ip.Machine([ip.Phase(self.name, over, seconds=self.p.seconds, timeout=None)])
-        base.stands(sim, "alice", on)
-
-    def _guard(self, sim: ip.Simulation, waist: float = 1.0) -> None:
-        """Let her follow the clip, her waist less firmly by a factor, and look at a point of the user's."""
         opponent = sim.live.add_control(
             ip.Control("opponent", "point", [2.0, 0.0, 1.5], [-3, -3, 0], [3, 3, 3], max_speed=4.0, help="what she looks at")
         )
-        if self.character is not None:
-            return
-        firm = _STIFFNESS[self.p.stiffness] if isinstance(self.p.stiffness, str) else self.p.stiffness
-        played = ip.Playback(dodging(), begin=0.5, loop=True)
-        sim.objectives += ip.track(played, "alice", gaze=0.0, weight=2.0, stiffness=firm, stiffnesses={"torso": waist})
-        sim.objectives += [ip.Gaze("alice/head", opponent, weight=1.0, stiffness=firm)]
+        guard: list[ip.Objective] = [
+            ip.ComOver("alice", over=soles, reference=(0.0, 0.0), weight=60.0),
+            ip.ComOver("alice", over=soles, axes="z", weight=30.0),
+        ]
+        if self.character is None:
+            firm = _STIFFNESS[self.p.stiffness] if isinstance(self.p.stiffness, str) else self.p.stiffness
+            played = ip.Playback(dodging(), begin=0.5, loop=True)
+            guard += ip.track(
+                played, "alice", gaze=0.0, stiffness=firm, weights={"torso": 10.0}, stiffnesses={"torso": waist}
+            )
+            guard += [ip.Gaze("alice/head", opponent, weight=1.0, stiffness=firm)]
+        sim.behaviour = ip.Machine([ip.Phase(self.name, guard, seconds=self.p.seconds, timeout=None)])
+        base.stands(sim, "alice", on)
 
     def _throws(self, sim: ip.Simulation) -> None:
         """Say when which ball is thrown from where at what: at where it is now; those that were thrown are thrown again."""
