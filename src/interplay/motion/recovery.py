@@ -221,14 +221,17 @@ class Recovery:
         # The foot that is farther from home; of both as far, the one on the side to which she goes.
         leads = "left" if float(way["left"] @ beside) > 0.0 else "right"
         goes = leads if length[leads] > length[other_side(leads)] - AT_HOME else other_side(leads)
+        if len(self._over) == 1:  # one foot that rolls off, or gives up its load, is enough
+            goes = "right" if self._over[0] == self._soles["left"] else "left"
         if length[goes] < AT_HOME:
             return None
         moved = feet[goes].place[:2] + way[goes] * min(1.0, SHORT / length[goes])
         return Footprint(goes, np.array([*moved, feet[goes].place[2]]), heading(home))
 
     def _choose(self, sim: Simulation, seen: Capture) -> Footprint:
-        """Return where to step, with the foot with which she comes to rest best."""
-        ways = [aim(sim, self.model, self.on, side, seen, SWING * math.sqrt(seen.height)) for side in SIDES]
+        """Return where to step, with the foot that has begun to leave the ground, or with which she comes to rest best."""
+        leaves = [side for side in SIDES if self._leaves(sim, side)]
+        ways = [aim(sim, self.model, self.on, side, seen, SWING * math.sqrt(seen.height)) for side in leaves or SIDES]
         return min(ways, key=lambda way: round(way[1], 3))[0]
 
     def _begin(self, sim: Simulation, end: Footprint, seconds: float, catching: bool) -> None:
@@ -317,6 +320,11 @@ class Recovery:
     def _stands(self, sim: Simulation) -> bool:
         """Return whether both soles are put on what she stands on, and carry."""
         return self._touched(sim).issuperset(self._soles.values())
+
+    def _leaves(self, sim: Simulation, side: str) -> bool:
+        """Return whether a foot has begun to leave the ground: it rolls off, or gives up its load."""
+        contact = sim.contacts.find(self._soles[side])
+        return contact.kind == "point" or contact.released_at < math.inf
 
     def _touched(self, sim: Simulation) -> set[str]:
         """Return the surfaces that have contacts."""
