@@ -13,7 +13,17 @@ from interplay import scenario as base
 
 _BALLS, _FROM = 8, 2.6
 """How many balls lie there; how far from her they are thrown [m]."""
-_AIMED_AT = ("head", "chest", "chest", "abdomen", "pelvis", "left_upper_arm", "right_upper_arm", "left_thigh", "right_thigh")
+_AIMED_AT = (
+    "head",
+    "chest",
+    "chest",
+    "abdomen",
+    "pelvis",
+    "left_upper_arm",
+    "right_upper_arm",
+    "left_thigh",
+    "right_thigh",
+)
 """Parts of her at which balls are thrown, as often as they stand here."""
 _STIFFNESS = {"high": 150.0, "low": 12.0}
 """What the clip is followed with [1/s²]."""
@@ -46,11 +56,18 @@ class Pelted(base.Scenario):
 
         seconds: float = Field(20.0, ge=1, le=600, description="how long balls are thrown [s]")
         rate: float = Field(1.0, ge=0.05, le=10, description="balls in a second, on the mean [1/s]")
-        mass: float = Field(3.0, ge=0.05, le=20, description="mass of the heaviest ball [kg]; the lightest has a third of it")
-        speed: float = Field(8.0, ge=2, le=30, description="speed of the balls, on the mean [m/s]; each by up to a quarter otherwise")
-        arc: float = Field(100.0, ge=0, le=180, description="balls come from up to so far to either side of what is before her [°]")
+        mass: float = Field(
+            3.0, ge=0.05, le=20, description="mass of the heaviest ball [kg]; the lightest has a third of it"
+        )
+        speed: float = Field(
+            8.0, ge=2, le=30, description="speed of the balls, on the mean [m/s]; each by up to a quarter otherwise"
+        )
+        arc: float = Field(
+            100.0, ge=0, le=180, description="balls come from up to so far to either side of what is before her [°]"
+        )
         stiffness: Literal["high", "low"] | float = Field(
-            "low", description="how firmly she follows the clip: high, low, or a number [1/s²]; low reacts more lifelike"
+            "low",
+            description="how firmly she follows the clip: high, low, or a number [1/s²]; low reacts more lifelike",
         )
 
     p: Parameters
@@ -89,7 +106,9 @@ class Pelted(base.Scenario):
         """Let her stand in her place for the time of the experiment, behind her guard: her waist less firmly by a factor."""
         soles = ("alice/left_sole", "alice/right_sole")
         opponent = sim.live.add_control(
-            ip.Control("opponent", "point", [2.0, 0.0, 1.5], [-3, -3, 0], [3, 3, 3], max_speed=4.0, help="what she looks at")
+            ip.Control(
+                "opponent", "point", [2.0, 0.0, 1.5], [-3, -3, 0], [3, 3, 3], max_speed=4.0, help="what she looks at"
+            )
         )
         guard: list[ip.Objective] = [
             ip.ComOver("alice", over=soles, reference=(0.0, 0.0), weight=60.0),
@@ -116,5 +135,7 @@ class Pelted(base.Scenario):
             way = goal - place
             flight = float(np.linalg.norm(way)) / (self.p.speed * rng.uniform(0.75, 1.25))
             velocity = way / flight + [0.0, 0.0, 0.5 * sim.scene.gravity * flight]
-            sim.live.targets.append(ip.Target(round(time, 2), f"throw ball_{k % _BALLS}", np.concatenate([place, velocity])))
+            sim.live.targets.append(
+                ip.Target(round(time, 2), f"throw ball_{k % _BALLS}", np.concatenate([place, velocity]))
+            )
             time, k = time + rng.uniform(0.5, 1.5) / self.p.rate, k + 1
