@@ -53,7 +53,7 @@ class ReachWeights(base.Scenario):
     class Parameters(base.Parameters):
         """The reach."""
 
-        weight: float = Field(0.15, ge=0, le=1e3, description="weight of the reach; balance has 1")
+        weight: float = Field(1.5, ge=0, le=1e3, description="weight of the reach; balance has 1")
         pinned: bool = Field(False, description="plans take her feet for glued to the ground")
         ahead: float = Field(1.1, ge=0.2, le=2.0, description="how far before her she reaches [m]")
         height: float = Field(1.1, ge=0.3, le=2.0, description="how high she reaches [m]")
@@ -84,12 +84,9 @@ class ReachWeights(base.Scenario):
             ip.Posture("alice", weight=0.003),
             ip.AngularMomentum("alice", weight=0.0005),
             *(ip.Orientation(body, weight=0.003) for body in base.parts(sim, "alice", "pelvis", "chest")),
+            ip.ComOver("alice", over=soles, reference=(0.0, 0.0), weight=_BALANCE, near=0.02, stiffness=40.0),
             ip.ComOver("alice", over=soles, axes="z", weight=0.1),
         ]
-        if not self.p.pinned:  # who is glued to the ground needs no balance
-            sim.objectives += [
-                ip.ComOver("alice", over=soles, reference=(0.0, 0.0), weight=_BALANCE, near=0.02, stiffness=40.0)
-            ]
         reach = [ip.Point(_PALM, goal, weight=self.p.weight, max_speed=0.6, name="reach")]
         sim.behaviour = ip.Machine([ip.Phase("reach", reach, seconds=self.p.seconds, timeout=None)])
 
@@ -135,6 +132,6 @@ def draw(found: list[Lean], path: Path) -> None:
         axes.text(lean.weight, axes.get_ylim()[1], f" falls at {lean.fell:.1f} s", rotation=90, va="top", ha="right")
     axes.set_xlabel(f"weight of the reach (balance: {_BALANCE:g})")
     axes.set_ylabel("[cm]")
-    axes.legend(frameon=False, loc="center left")
+    axes.legend(frameon=False, loc="upper center")
     figure.savefig(path, dpi=90)
     plt.close(figure)
