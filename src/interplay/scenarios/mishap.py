@@ -13,10 +13,11 @@ _SIDE = 0.1
 """How far her feet are from the middle [m]."""
 _DEPTH, _DROPPED = 0.27, 1.45
 """Depth of the table [m]; how far its board drops [rad]."""
-_GIVES_WAY = 0.03
+_GIVES_WAY = 0.02
 """She notices that the board has dropped so far [rad]."""
-_LANDED = 0.015
-"""A foot so near to the ground [m] is put down."""
+_NOTICED = 0.02
+"""How long she goes on pressing on it then [s]."""
+_UPRIGHT = (1.0, 0.0, 0.0, 0.0)
 _FOOT, _STANDING = "alice/right_sole", "alice/left_sole"
 
 
@@ -75,13 +76,14 @@ class Mishap(base.Scenario):
         sim.contacts.add(_FOOT, "table/top", friction=self.p.friction)
         sim.objectives += [
             ip.AngularMomentum("alice", weight=0.005),
-            *(ip.Orientation(body, weight=1.0) for body in base.parts(sim, "alice", "pelvis", "chest")),
-            *(ip.Orientation(body, weight=0.3) for body in base.parts(sim, "alice", "head")),
+            *(ip.Orientation(body, _UPRIGHT, weight=1.0) for body in base.parts(sim, "alice", "pelvis", "chest")),
+            *(ip.Orientation(body, _UPRIGHT, weight=0.3) for body in base.parts(sim, "alice", "head")),
         ]
         sim.behaviour = ip.Machine(
             [
                 ip.Phase("perched", self._perched, until=self._gives_way, timeout=None),
-                ip.Phase("regain", self._regain, release=[(_FOOT, "table/top")], fade=0.02, until=self._landed),
+                ip.Phase("mishap", self._perched, release=[(_FOOT, "table/top")], fade=_NOTICED),
+                ip.Phase("regain", self._regain, until=self._landed, fade=0.05),
                 ip.Phase(
                     "stand", self._stand, make=[(_FOOT, ip.GROUND, {"landing": True})], fade=0.1, until=self._over
                 ),
@@ -105,7 +107,7 @@ class Mishap(base.Scenario):
             *self._upright(sim, [_STANDING]),
             ip.Balance("alice", on=[_STANDING], terms=sim.terms, margin=0.01),
             ip.Point(_FOOT, way, weight=200.0, stiffness=200.0, max_speed=3.0),
-            ip.Orientation(_FOOT, weight=10.0, stiffness=200.0),
+            ip.Orientation(_FOOT, weight=20.0, stiffness=300.0, max_speed=20.0),
         ]
 
     def _stand(self, sim: ip.Simulation) -> list[ip.Objective]:
@@ -126,7 +128,11 @@ class Mishap(base.Scenario):
         return float(sim.state.qpos[m.jnt_qposadr[sim.scene.joint("table/hinge")]]) > _GIVES_WAY
 
     def _landed(self, sim: ip.Simulation) -> bool:
-        return float(sim.middle(_FOOT)[2]) < _LANDED
+        try:
+            sim.contacts.prepare(_FOOT, ip.GROUND, landing=True)
+        except ip.ContactError:
+            return False
+        return True
 
     def _over(self, sim: ip.Simulation) -> bool:
         return sim.time > self.p.seconds - 1e-9
