@@ -33,6 +33,8 @@ LEAVING, LOST = 0.01, 0.03
 catch her."""
 SWING, BACK = 0.28, 0.5
 """Seconds of a swing that catches her, of one that brings a foot back; of a body whose centre of mass is a metre high, as all below."""
+SHORTEST = 0.2
+"""No swing is shorter [s], however small the body."""
 UNHURRIED = 1.0
 """How fast a foot that is brought back goes [m/s]."""
 AIMS_UNTIL = 0.8
@@ -166,7 +168,7 @@ class Recovery:
             return  # the interrupted behaviour has lifted a foot itself
         seen = capture(sim, self.model, self.on)
         if off(sim, self._soles.values(), seen.point) > LEAVING * seen.height:
-            self._begin(sim, self._choose(sim, seen), SWING * math.sqrt(seen.height), catching=True)
+            self._begin(sim, self._choose(sim, seen), _quick(seen), catching=True)
             return
         if not self._disturbed:
             return
@@ -231,7 +233,7 @@ class Recovery:
     def _choose(self, sim: Simulation, seen: Capture) -> Footprint:
         """Return where to step, with the foot that has begun to leave the ground, or with which she comes to rest best."""
         leaves = [side for side in SIDES if self._leaves(sim, side)]
-        ways = [aim(sim, self.model, self.on, side, seen, SWING * math.sqrt(seen.height)) for side in leaves or SIDES]
+        ways = [aim(sim, self.model, self.on, side, seen, _quick(seen)) for side in leaves or SIDES]
         return min(ways, key=lambda way: round(way[1], 3))[0]
 
     def _begin(self, sim: Simulation, end: Footprint, seconds: float, catching: bool) -> None:
@@ -270,7 +272,7 @@ class Recovery:
         if not step.catching and off(sim, [stance], seen.point) > LOST * seen.height:
             # On the way back and pushed: the foot that is in the air catches her.
             now = standing(sim, self.model)[step.side]
-            step = step._replace(start=now, begin=sim.time, seconds=SWING * math.sqrt(seen.height), catching=True)
+            step = step._replace(start=now, begin=sim.time, seconds=_quick(seen), catching=True)
             self.steps += 1
             self._stand(sim, over=(stance,), catching=True)
             self._swing(step, step.start, slope(sim, self.on))
@@ -376,6 +378,11 @@ class Recovery:
             side, start, begin, seconds, catching, goal = data["step"]
             step = Step(side, _footprint(start), begin, seconds, catching, _footprint(goal))
             self._swing(step, _footprint(data["end"]), np.array(data["tilt"]))
+
+
+def _quick(seen: Capture) -> float:
+    """Return how long a swing lasts that catches her [s]; one of who is nearly down is no shorter than a swing can be."""
+    return max(SWING * math.sqrt(seen.height), SHORTEST)
 
 
 def _plain(footprint: Footprint) -> list[Any]:

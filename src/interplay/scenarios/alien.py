@@ -65,7 +65,7 @@ class Alien(Pelted):
                     [0.0],
                     [-0.25],
                     [0.25],
-                    max_speed=0.5,
+                    max_speed=0.2,
                     unit="m" if joint in "xy" else "rad",
                     help=f"where the platform is along or about its axis: {joint}",
                 )

@@ -48,7 +48,7 @@ class Mishap(base.Scenario):
         step: float = Field(
             0.16, ge=-0.3, le=0.5, description="how far before her other foot the free one is led to the ground [m]"
         )
-        swing: float = Field(0.35, ge=0.15, le=2, description="how long that takes [s]")
+        swing: float = Field(0.3, ge=0.15, le=2, description="how long that takes [s]")
         friction: float = Field(
             0.05, ge=0.01, le=1, description="what she believes of friction on the table: little presses straight down"
         )

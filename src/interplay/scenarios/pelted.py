@@ -57,7 +57,7 @@ class Pelted(base.Scenario):
         seconds: float = Field(20.0, ge=1, le=600, description="how long balls are thrown [s]")
         rate: float = Field(1.0, ge=0.05, le=10, description="balls in a second, on the mean [1/s]")
         mass: float = Field(
-            3.0, ge=0.05, le=20, description="mass of the heaviest ball [kg]; the lightest has a third of it"
+            2.5, ge=0.05, le=20, description="mass of the heaviest ball [kg]; the lightest has a third of it"
         )
         speed: float = Field(
             8.0, ge=2, le=30, description="speed of the balls, on the mean [m/s]; each by up to a quarter otherwise"
