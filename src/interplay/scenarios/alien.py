@@ -71,9 +71,8 @@ class Alien(Pelted):
                 )
             )
             sim.live.drive(f"platform/{joint}", control)
-            for time in np.arange(0.5, self.p.seconds - 1.0, 0.5 / often):
+            for time in np.arange(0.5, self.p.seconds - 1.0, 0.5 / often) if self.p.sway else ():
                 far = -far
-                sim.live.targets.append(
-                    ip.Target(round(float(time), 2), joint, self.p.sway * far * sim.rng.uniform(0.5, 1.0, 1))
-                )
+                goal = self.p.sway * far * sim.rng.uniform(0.5, 1.0, 1)
+                sim.live.targets.append(ip.Target(round(float(time), 2), joint, goal))
         sim.live.targets.sort(key=lambda target: target.time)
