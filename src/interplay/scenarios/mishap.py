@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+import numpy as np
 from pydantic import Field
 
 import interplay as ip
@@ -71,7 +72,7 @@ class Mishap(base.Scenario):
             )
         )
         sim.live.drive("table/hinge", table)
-        sim.live.targets.append(ip.Target(self.p.when, "table", [_DROPPED]))
+        sim.live.targets.append(ip.Target(self.p.when, "table", np.array([_DROPPED])))
         sim.contacts.add(_STANDING, ip.GROUND)
         sim.contacts.add(_FOOT, "table/top", friction=self.p.friction)
         sim.objectives += [
