@@ -34,7 +34,7 @@ class Alien(Pelted):
         )
         waist: float = Field(0.4, ge=0.05, le=1.0, description="stiffness of its waist, of what the human's has")
         mass: float = Field(
-            1.2, ge=0.05, le=20, description="mass of the heaviest ball [kg]; the lightest has a third of it"
+            0.7, ge=0.05, le=20, description="mass of the heaviest ball [kg]; the lightest has a third of it"
         )
         sway: float = Field(1.0, ge=0, le=2, description="how far the platform moves: 1 is 7 cm and 3.4° either way")
 

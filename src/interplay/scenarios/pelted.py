@@ -120,7 +120,7 @@ class Pelted(base.Scenario):
             guard += ip.track(
                 played, "alice", gaze=0.0, stiffness=firm, weights={"torso": 10.0}, stiffnesses={"torso": waist}
             )
-            guard += [ip.Gaze("alice/head", opponent, weight=5.0)]
+            guard += [ip.Gaze("alice/head", opponent, weight=2.0, stiffness=firm)]
         sim.behaviour = ip.Machine([ip.Phase(self.name, guard, seconds=self.p.seconds, timeout=None)])
         base.stands(sim, "alice", on)
 
