@@ -47,6 +47,11 @@ class Alien(Pelted):
         platform = ip.MovingPlatform()
         return self._boxer(ip.Scene().add(platform, "platform"), self._body(), platform.height)
 
+    def view(self) -> base.Camera:
+        """Look up to the platform where there is one."""
+        high = {"lookat": (0.0, 0.0, 1.1), "distance": 4.2}
+        return self.camera if self.p.experiment == "pelted" else self.camera.model_copy(update=high)
+
     def _body(self) -> ip.Humanoid:
         return ip.Humanoid(self.p.height, None, "male", 34, head_scale=self.p.head, color=(0.45, 0.62, 0.35))
 
