@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
@@ -65,7 +65,7 @@ class Pelted(base.Scenario):
         arc: float = Field(
             100.0, ge=0, le=180, description="balls come from up to so far to either side of what is before her [°]"
         )
-        stiffness: Literal["high", "low"] | float = Field(
+        stiffness: Literal["high", "low"] | Annotated[float, Field(ge=1, le=1000)] = Field(
             "low",
             description="how firmly she follows the clip: high, low, or a number [1/s²]; low reacts more lifelike",
         )
