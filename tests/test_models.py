@@ -107,13 +107,16 @@ def test_surfaces_face_outward():
         ip.Valve(),
         ip.Lever(),
         ip.MovingPlatform(),
+        ip.DropLeaf(),
     ],
 )
 def test_objects_and_mechanisms_stand_and_weigh(model):
     scene = ip.Scene().add(model, "x").add(ip.Platform(), "p", pos=(5, 0))
     m = scene.model
     assert m.nv == (
-        6 if model.floating else {"Door": 2, "Valve": 2, "Lever": 1, "MovingPlatform": 4}[type(model).__name__]
+        6
+        if model.floating
+        else {"Door": 2, "Valve": 2, "Lever": 1, "MovingPlatform": 4, "DropLeaf": 1}[type(model).__name__]
     )
     assert not scene.subsystems[0].actuated.size
     lowest = min(

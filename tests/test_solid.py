@@ -41,6 +41,7 @@ THINGS = {
     "small slider": ip.Slider(0.05, 1),
     "platform": ip.Platform(),
     "moving platform": ip.MovingPlatform(),
+    "drop leaf": ip.DropLeaf(),
     "beam": ip.Beam(),
     "wall": ip.Wall(),
     "stairs": ip.Stairs(5),

@@ -23,7 +23,7 @@ from interplay.models.base import Model
 from interplay.models.environment import Beam, Platform, Stairs, Wall
 from interplay.models.humanoid import Humanoid
 from interplay.models.loader import BodyFile
-from interplay.models.mechanisms import Door, Lever, MovingPlatform, Slider, Valve
+from interplay.models.mechanisms import Door, DropLeaf, Lever, MovingPlatform, Slider, Valve
 from interplay.models.objects import Ball, Barbell, Box, Litter, Sword, Table
 from interplay.motion import blocks, conditions
 from interplay.motion.behaviour import Behaviour, Together
@@ -88,6 +88,7 @@ __all__ = [
     "Custom",
     "Demands",
     "Door",
+    "DropLeaf",
     "Entry",
     "FallError",
     "Feature",

@@ -58,6 +58,8 @@ class Scenario:
     table_pairs: ClassVar[int | None] = None
     """Collision pairs the table counts."""
     camera: ClassVar[Camera] = Camera()
+    world: ClassVar[str | None] = None
+    """The world it is played in unless another is named; None: the controller's natural one."""
     sources: ClassVar[tuple[str, ...]] = ()
     """Texts of the scenario file, and of those it is based on, that it was read from."""
 
@@ -122,7 +124,8 @@ class Scenario:
         step = dt if dt is not None else self.dt
         if isinstance(step, (int, float)) and step > self.longest_dt:
             raise InputError(f"dt: {step:g} s is too long for {self.name!r}; expected at most {self.longest_dt:g} s")
-        sim = Simulation(self.build(), step, solver=solver, seed=seed, world=world, controller=controller)
+        played_in = world if world is not None else self.world
+        sim = Simulation(self.build(), step, solver=solver, seed=seed, world=played_in, controller=controller)
         self.start(sim)
         sim.live.inputs.clear()  # what the scenario itself does to begin with is not input
         return sim

@@ -1,4 +1,4 @@
-"""Fixed-base mechanisms: door, valve, lever and moving platform with passive joints, and a block that slides on a rail."""
+"""Fixed-base mechanisms: door, valve, lever, moving platform and drop leaf with passive joints, and a block that slides on a rail."""
 
 from __future__ import annotations
 
@@ -283,4 +283,32 @@ class MovingPlatform(_Mechanism):
                 deck.add_joint(name=name, type=_HINGE, axis=axis, range=[-_BEYOND * angle, _BEYOND * angle])
         solid(deck, _BOX, [hx, hy, thick / 2], name="hull", rgba=_DECK, mass=self.mass, pos=(0, 0, -thick / 2))
         patch(deck, "top", (0, 0, 0), (0, 0, 1), (hx, hy))
+        return spec
+
+
+class DropLeaf(_Mechanism):
+    """A small table whose board hangs on a hinge at its far edge (+x): joint ``hinge`` lets the near edge drop; patch ``top``.
+
+    Like a :class:`MovingPlatform` it is passive, heavy, and carries its own weight: ``sim.live.drive("table/hinge", control)`` holds
+    it up, and lets it give way.
+    """
+
+    def __init__(self, size: Sequence[float] = (0.36, 0.34, 0.3), mass: float = 300.0):
+        """Take the board's depth and width, its height over the ground [m], and its mass [kg]."""
+        super().__init__()
+        self.size, self.mass = vector("DropLeaf size", size, 3), number("DropLeaf mass", mass, 1, 1e5, "kg")
+        for edge in self.size:
+            number("DropLeaf size", edge, 0.05, 5, "m")
+
+    def build(self) -> mujoco.MjSpec:
+        """Return the specification; the middle of the board is over the origin."""
+        spec, base = new_spec("base")
+        hx, hy, height = float(self.size[0]) / 2, float(self.size[1]) / 2, float(self.size[2])
+        for side, sign in (("left", 1), ("right", -1)):
+            at = (hx, sign * (hy + 0.02), height / 2)
+            solid(base, _BOX, [0.015, 0.015, height / 2], name=f"{side}_post", rgba=_FRAME, mass=2, pos=at)
+        leaf = base.add_body(name="leaf", pos=[hx, 0, height], gravcomp=1.0)
+        leaf.add_joint(name="hinge", type=_HINGE, axis=[0, -1, 0], range=[-0.2, 1.6])
+        solid(leaf, _BOX, [hx, hy, 0.012], name="board", rgba=WOOD, mass=self.mass, pos=(-hx, 0, -0.012))
+        patch(leaf, "top", (-hx, 0, 0), (0, 0, 1), (hx, hy))
         return spec

@@ -239,8 +239,9 @@ class Recovery:
         return Footprint(goes, np.array([*moved, feet[goes].place[2]]), heading(home))
 
     def _choose(self, sim: Simulation, seen: Capture) -> Footprint:
-        """Return where to step, with the foot with which she comes to rest best."""
-        ways = [aim(sim, self.model, self.on, side, seen, swing_seconds(seen)) for side in SIDES]
+        """Return where to step, with the foot that has begun to leave the ground, or with which she comes to rest best."""
+        leaves = [side for side in SIDES if sim.contacts.find(self._soles[side]).released_at < math.inf]
+        ways = [aim(sim, self.model, self.on, side, seen, swing_seconds(seen)) for side in leaves or SIDES]
         return min(ways, key=lambda way: round(way[1], 3))[0]
 
     def _begin(self, sim: Simulation, end: Footprint, seconds: float, catching: bool) -> None:

@@ -170,6 +170,13 @@ KINDS: Sequence[type[_Model]] = [
         tilt=(Annotated[list[Number], Field(min_length=2, max_length=2)], "how far about x and y [rad]"),
         height="height of its top [m]; by default as low as it can be",
     ),
+    _entry(
+        "Drop_leaf",
+        ip.DropLeaf,
+        "A small table whose board drops when its joint hinge is driven; patch top.",
+        size=(Vector, "depth, width and height [m]"),
+        mass="mass of the board [kg]",
+    ),
     _entry("Platform", ip.Platform, "A block to stand on or to put things on; patches top, front.", size=_SIZE),
     _entry(
         "Beam",
