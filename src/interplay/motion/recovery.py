@@ -15,7 +15,7 @@ import numpy as np
 from interplay.constraints.contact import Contact
 from interplay.errors import ContactError, number
 from interplay.motion.behaviour import Behaviour
-from interplay.motion.catching import Aimed, Capture, Step, aim, capture, landing, moving, off, slope
+from interplay.motion.catching import Aimed, Capture, Step, aim, capture, landing, moving, off, put_on, seen_from, slope
 from interplay.motion.footsteps import SIDES, Footprint, heading, other_side, standing
 from interplay.motion.machine import Entry
 from interplay.objectives.balance import Balance, drawn_in, outside, support
@@ -74,6 +74,7 @@ class Recovery:
         self._friction = number("Recovery friction", friction, 0.01, 10)
         self._soles = {side: f"{model}/{side}_sole" for side in SIDES}
         self._home: dict[str, Footprint] = {}
+        """Where her feet belong, seen from what she stands on."""
         self._step: Step | None = None
         self._aimed: Aimed | None = None
         self._own: list[Objective] = []
@@ -149,7 +150,7 @@ class Recovery:
     def update(self, sim: Simulation) -> None:
         """Step where that is needed, land, steady herself, go back; else let the interrupted behaviour act."""
         if not self._home:
-            self._home = standing(sim, self.model)
+            self._home = {side: seen_from(sim, self.on, foot) for side, foot in standing(sim, self.model).items()}
             self._stand(sim)
         if sim.fallen and self.model in sim.fallen:
             return
@@ -201,7 +202,8 @@ class Recovery:
 
     def _way_back(self, sim: Simulation) -> Footprint | None:
         """Return where a foot goes next on the way back: side by side first, then home by short steps; None: all is well."""
-        feet, home = standing(sim, self.model), self._home
+        feet = standing(sim, self.model)
+        home = {side: put_on(sim, self.on, foot) for side, foot in self._home.items()}
         turn = heading(feet) - heading(home)
         c, s = math.cos(turn), math.sin(turn)
         beside = np.array([[c, -s], [s, c]]) @ (home["left"].place - home["right"].place)[:2]
