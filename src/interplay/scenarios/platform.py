@@ -14,8 +14,6 @@ import interplay as ip
 from interplay import scenario as base
 
 SOLES = ("ann/left_sole", "ann/right_sole")
-SHIFT, TILT = 0.12, 0.12
-"""How far the platform shifts [m] and tilts [rad] each way at strength 1, at most."""
 _WAVES, _SLOWEST, _FASTEST = 4, 0.15, 0.6
 """A disturbance is so many sines of random frequencies [Hz] between these …"""
 _COMES = 2.0
@@ -37,7 +35,9 @@ class Aboard(base.Scenario):
     timeout: ClassVar[float] = 660.0
     edge: ClassVar[float] = 1.8
     """Edge of the platform [m]."""
-    shift: ClassVar[float] = SHIFT
+    shift: ClassVar[float] = 0.12
+    tilt: ClassVar[float] = 0.12
+    """How far it shifts [m] and tilts [rad] each way at strength 1, at most."""
 
     class Parameters(base.Parameters):
         """How the platform moves and how slippery it is."""
@@ -51,8 +51,26 @@ class Aboard(base.Scenario):
     def deck(self) -> ip.MovingPlatform:
         """Return a platform that can move as far as strength and controls ask it to."""
         most = self.p.strength + 1.0
-        size, shift, tilt = (self.edge, self.edge, 0.12), most * self.shift, most * TILT
+        size, shift, tilt = (self.edge, self.edge, 0.12), most * self.shift, most * self.tilt
         return ip.MovingPlatform(size, travel=(shift, shift, 0), tilt=(tilt, tilt))
+
+    def disturb(self, sim: ip.Simulation) -> None:
+        """Let the platform shift and tilt by smooth waves, others for each seed, and by live controls."""
+        for joint, (unit, moved) in _JOINTS.items():
+            most = self.shift if unit == "m" else self.tilt
+            control = sim.live.add_control(
+                ip.Control(
+                    joint,
+                    "scalar",
+                    [0.0],
+                    [-most],
+                    [most],
+                    max_speed=0.3,
+                    unit=unit,
+                    help=f"how far the platform is {moved}, beside its own motion",
+                )
+            )
+            sim.live.drive(f"platform/{joint}", _both(wave(sim.rng, self.p.strength * most), control))
 
     def view(self) -> base.Camera:
         """Look at her: the platform is the higher the more it tilts."""
@@ -86,7 +104,7 @@ class Platform(Aboard):
 
     def start(self, sim: ip.Simulation) -> None:
         """Let the platform move and her stand."""
-        disturb(sim, self.p.strength)
+        self.disturb(sim)
         # Recovery leaves it to what it interrupts where her centre of mass is.
         wanted = _over_her_feet if self.p.steps else ()
         sim.behaviour = ip.Machine([ip.Phase("balance", wanted, seconds=self.p.seconds, timeout=None)])
@@ -98,27 +116,6 @@ def _over_her_feet(sim: ip.Simulation) -> list[ip.Objective]:
         ip.ComOver("ann", over=SOLES, reference=(0.0, 0.0), weight=60.0),
         ip.ComOver("ann", over=SOLES, axes="z", weight=30.0),
     ]
-
-
-def disturb(sim: ip.Simulation, strength: float) -> None:
-    """Let the platform shift and tilt by smooth waves, others for each seed, and by live controls."""
-    names = {sim.scene.model.joint(k).name for k in range(sim.scene.model.njnt)}
-    for joint, (unit, moved) in _JOINTS.items():
-        if f"platform/{joint}" in names:
-            most = SHIFT if unit == "m" else TILT
-            control = sim.live.add_control(
-                ip.Control(
-                    joint,
-                    "scalar",
-                    [0.0],
-                    [-most],
-                    [most],
-                    max_speed=0.3,
-                    unit=unit,
-                    help=f"how far the platform is {moved}, beside its own motion",
-                )
-            )
-            sim.live.drive(f"platform/{joint}", _both(wave(sim.rng, strength * most), control))
 
 
 def _both(own: Callable[[float], float], control: ip.Control) -> Callable[[float], float]:
@@ -157,23 +154,17 @@ def draw(recording: ip.Recording, path: Path) -> None:
         )[:, :2]
         middle = d.site_xpos[soles].mean(axis=0)[:2]
         places[t] = np.array([d.subtree_com[root][:2], corners.min(axis=0), corners.max(axis=0)]) - middle
-    joints = {name: m.joint(f"platform/{name}").qposadr[0] for name in _JOINTS if _has(m, f"platform/{name}")}
     figure, axes = plt.subplots(3, 1, figsize=(9, 8), sharex=True, layout="constrained")
     for k, (axis, way) in enumerate(zip(axes[:2], ("forward", "to her left"), strict=True)):
         axis.fill_between(time, 100 * places[:, 1, k], 100 * places[:, 2, k], color="0.88", label="feet, and between")
         axis.plot(time, 100 * places[:, 0, k], color="C3", label="centre of mass")
         axis.set_ylabel(f"{way} [cm]")
     axes[0].legend(loc="upper right")
-    for name, at in joints.items():
-        shifts = _JOINTS[name][0] == "m"
-        value = recording["qpos"][:, at]
+    for name, (unit, _) in _JOINTS.items():
+        shifts, value = unit == "m", recording["qpos"][:, m.joint(f"platform/{name}").qposadr[0]]
         axes[2].plot(time, 100 * value if shifts else np.degrees(value), label=f"{name} [{'cm' if shifts else '°'}]")
     axes[2].set_ylabel("platform")
     axes[2].set_xlabel("time [s]")
-    axes[2].legend(loc="upper right", ncols=len(joints))
+    axes[2].legend(loc="upper right", ncols=4)
     figure.savefig(path, dpi=110)
     plt.close(figure)
-
-
-def _has(m: mujoco.MjModel, joint: str) -> bool:
-    return mujoco.mj_name2id(m, mujoco.mjtObj.mjOBJ_JOINT, joint) >= 0

@@ -12,7 +12,7 @@ from pydantic import Field
 import interplay as ip
 from interplay import scenario as base
 from interplay.maths.rotations import quaternion_of
-from interplay.scenarios.platform import Aboard, disturb
+from interplay.scenarios.platform import Aboard
 
 _SIDES = {"right": -1.0, "left": 1.0}
 _OUT = {"shoulder_abduction": 1.3, "elbow_flexion": 0.25, "shoulder_flexion": 0.15, "forearm_rotation": 0.0}
@@ -27,7 +27,9 @@ class Sobriety(Aboard):
     """A character who proves that she is sober."""
 
     name: ClassVar[str] = "sobriety"
-    summary: ClassVar[str] = "one foot on a block on a moving platform, she touches her nose with one hand after the other"
+    summary: ClassVar[str] = (
+        "one foot on a block on a moving platform, she touches her nose with one hand after the other"
+    )
     camera: ClassVar[base.Camera] = base.Camera(lookat=(0, 0, 0.8), distance=3.0, azimuth=155)
 
     class Parameters(Aboard.Parameters):
@@ -51,7 +53,7 @@ class Sobriety(Aboard):
 
     def start(self, sim: ip.Simulation) -> None:
         """Let the platform move; she stands and touches her nose."""
-        disturb(sim, self.p.strength)
+        self.disturb(sim)
         sim.contacts.add("block/bottom", "platform/top", friction=self.p.friction)
         base.stands(sim, "ann", ("block/top", "platform/top"), self.p.friction, steps=False)
         sides = list(_SIDES)
