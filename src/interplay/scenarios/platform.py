@@ -142,7 +142,7 @@ def draw(recording: ip.Recording, path: Path) -> None:
 
     m = mujoco.MjModel.from_xml_path(str(recording.scene_path))
     d, time = mujoco.MjData(m), recording["time"]
-    soles, root = [m.site(sole).id for sole in SOLES], m.body("ann").id
+    soles, root = [m.site(sole).id for sole in SOLES], int(m.body_rootid[m.site_bodyid[m.site(SOLES[0]).id]])
     signs = np.array([(1, 1, 0), (1, -1, 0), (-1, 1, 0), (-1, -1, 0)])
     places = np.empty((len(time), 3, 2))  # her centre of mass, the least and the most of her soles, from their middle
     for t, qpos in enumerate(recording["qpos"]):

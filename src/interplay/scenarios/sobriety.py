@@ -74,4 +74,7 @@ class Sobriety(Aboard):
         z /= np.linalg.norm(z)
         turn = np.column_stack([x, np.cross(z, x), z])
         place = ip.pose_value(size * (_NOSE - turn @ (mirror * _FINGER)), quaternion_of(turn))
-        return lambda sim: [ip.RelativePose(f"ann/{side}_palm", "ann/head", place, weight=40.0, turn_weight=2.0)]
+        return lambda sim: [
+            ip.RelativePose(f"ann/{side}_palm", "ann/head", place, weight=100.0, turn_weight=0.2, max_speed=1.5),
+            ip.JointAngle(f"ann/{side}_elbow_flexion", 2.2, weight=1.0),  # a straight arm would not know where to bend
+        ]
