@@ -88,7 +88,8 @@ class Scenario:
         if self.character is None:
             return scene.add(usual, name, pos=pos, yaw=yaw, posture=posture)
         k = self.scale(usual.height)
-        scene.add(self.character, name, pos=[k * float(v) for v in pos], yaw=yaw)
+        x, y, *height = map(float, pos)  # what it stands on is as high as it is
+        scene.add(self.character, name, pos=(k * x, k * y, *height), yaw=yaw)
         m = scene.model
         if any(mujoco.mj_name2id(m, mujoco.mjtObj.mjOBJ_SITE, f"{name}/{s}_sole") < 0 for s in ("left", "right")):
             raise InputError(

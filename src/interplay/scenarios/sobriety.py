@@ -56,6 +56,7 @@ class Sobriety(Aboard):
         self.disturb(sim)
         sim.contacts.add("block/bottom", "platform/top", friction=self.p.friction)
         base.stands(sim, "ann", ("block/top", "platform/top"), self.p.friction, steps=False)
+        sim.objectives += [ip.Orientation("ann/head", weight=5.0, name="eyes ahead")]
         sides = list(_SIDES)
         touches = math.ceil(self.p.seconds / self.p.pace)
         sim.behaviour = ip.Machine(
