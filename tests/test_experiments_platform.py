@@ -94,3 +94,23 @@ def test_the_hand_on_the_wall_carries():
     assert not sim.fallen
     assert max(pressed) > 15.0
     assert "ann/right_palm" not in {s for c in scenario("wall")({"hand": False}).simulation().contacts for s in c.label}
+
+
+def test_after_a_step_she_goes_back_to_her_place_on_the_platform():
+    sim = scenario("platform")({"strength": 0}).simulation()
+    deck = sim.scene.body("platform/deck")
+
+    def feet():
+        return sim.middle("ann/left_sole", "ann/right_sole") - sim.terms.xpos[deck]
+
+    home = feet()
+    sim.live.set("x", [-0.1])
+    sim.run(1.2)
+    sim.live.push("ann/chest", (360, 0, 0), 0.1)
+    sim.run(1.0)
+    assert not sim.fallen
+    assert sim.behaviour.steps > 0
+    while sim.behaviour.label != "balance" and sim.time < 12.0:
+        sim.step()
+    assert value(sim, "x") == pytest.approx(-0.1, abs=2e-3)
+    assert_allclose(feet(), home, atol=0.03)

@@ -42,7 +42,7 @@ class Aboard(base.Scenario):
     class Parameters(base.Parameters):
         """How the platform moves and how slippery it is."""
 
-        strength: float = Field(1.0, ge=0, le=4, description="how far it moves: 1 is 12 cm and 7 degrees at most")
+        strength: float = Field(1.25, ge=0, le=4, description="how far it moves: 1 is 12 cm and 7 degrees at most")
         friction: float = Field(0.8, ge=0.05, le=1.5, description="friction of the platform, which she knows")
         seconds: float = Field(20.0, ge=1, le=600, description="how long it goes on [s]")
 
