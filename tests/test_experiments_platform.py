@@ -106,7 +106,7 @@ def test_after_a_step_she_goes_back_to_her_place_on_the_platform():
     home = feet()
     sim.live.set("x", [-0.1])
     sim.run(1.2)
-    sim.live.push("ann/chest", (360, 0, 0), 0.1)
+    sim.live.push("ann/chest", (300, 0, 0), 0.1)
     sim.run(1.0)
     assert not sim.fallen
     assert sim.behaviour.steps > 0

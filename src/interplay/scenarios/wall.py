@@ -38,7 +38,7 @@ class Wall(Aboard):
     class Parameters(Aboard.Parameters):
         """How hard the platform tips, and whether she uses the wall."""
 
-        strength: float = Field(1.25, ge=0, le=2, description="how far it moves: 1 is 10 cm and 7 degrees at most")
+        strength: float = Field(1.0, ge=0, le=2, description="how far it moves: 1 is 10 cm and 7 degrees at most")
         hand: bool = Field(True, description="whether her hand is on the wall: true or false")
 
     p: Parameters
