@@ -49,6 +49,8 @@ class Scenario:
     """Control step [s]."""
     longest_dt: ClassVar[float] = np.inf
     """The longest control step [s] at which it plays as it should: that of its stiffest objective, and measured."""
+    world: ClassVar[str | None] = None
+    """The world in which it is meant to happen; None: that of the controller."""
     timeout: ClassVar[float] = 60.0
     """Seconds after which a run without ``--seconds`` has failed."""
     hold_interactive: ClassVar[float] = 2.0
@@ -88,7 +90,8 @@ class Scenario:
         if self.character is None:
             return scene.add(usual, name, pos=pos, yaw=yaw, posture=posture)
         k = self.scale(usual.height)
-        scene.add(self.character, name, pos=[k * float(v) for v in pos], yaw=yaw)
+        x, y, *height = map(float, pos)  # what it stands on is as high as it is
+        scene.add(self.character, name, pos=(k * x, k * y, *height), yaw=yaw)
         m = scene.model
         if any(mujoco.mj_name2id(m, mujoco.mjtObj.mjOBJ_SITE, f"{name}/{s}_sole") < 0 for s in ("left", "right")):
             raise InputError(
@@ -120,7 +123,8 @@ class Scenario:
         world: str | None = None,
         controller: str = "integrated",
     ) -> Simulation:
-        """Return a simulation ready to step."""
+        """Return a simulation ready to step; in the scenario's own world unless another is named."""
+        world = self.world if world is None else world
         step = dt if dt is not None else self.dt
         if isinstance(step, (int, float)) and step > self.longest_dt:
             raise InputError(f"dt: {step:g} s is too long for {self.name!r}; expected at most {self.longest_dt:g} s")
@@ -172,22 +176,21 @@ def at_work(sim: Simulation, model: str, watched: str) -> Objectives:
     ]
 
 
-def stands(sim: Simulation, model: str, on: str = GROUND, friction: float = 0.8, steps: bool = True) -> None:
+def stands(
+    sim: Simulation, model: str, on: str | tuple[str, str] = GROUND, friction: float = 0.8, steps: bool = True
+) -> None:
     """Let a character stand on something that may move and keep her balance, by steps where they are needed.
 
-    ``friction`` is what she believes of it. Adds contacts, objectives and, as ``sim.behaviour`` where there is none yet, the steps;
-    without, her centre of mass is kept over her feet.
+    ``friction`` is what she believes of it. Adds contacts, objectives and, around ``sim.behaviour`` if there is one, the steps;
+    without, her centre of mass is kept over her feet, which may then stand on different things, left and right.
     """
     soles = tuple(f"{model}/{side}_sole" for side in ("left", "right"))
-    for sole in soles:
-        sim.contacts.add(sole, on, friction=friction)
-    sim.objectives += [
-        Posture(model, weight=0.3),
-        AngularMomentum(model, weight=0.005),
-        *(Orientation(body, weight=1.0) for body in parts(sim, model, "pelvis", "chest")),
-        *(Orientation(body, weight=0.3) for body in parts(sim, model, "head")),
-    ]
+    for sole, surface in zip(soles, (on, on) if isinstance(on, str) else on, strict=True):
+        sim.contacts.add(sole, surface, friction=friction)
+    sim.objectives += upright(sim, model)
     if steps:
+        if not isinstance(on, str):
+            raise InputError(f"stands: expected one thing to step on, got {on}")
         sim.behaviour = Recovery(model, sim.behaviour, on=on, friction=friction)
     else:
         sim.objectives += [
@@ -195,6 +198,16 @@ def stands(sim: Simulation, model: str, on: str = GROUND, friction: float = 0.8,
             ComOver(model, over=soles, reference=(0.0, 0.0), weight=60.0),
             ComOver(model, over=soles, axes="z", weight=30.0),
         ]
+
+
+def upright(sim: Simulation, model: str) -> list[Objective]:
+    """Return what a character who stands wants beside her balance: her posture, and trunk and head upright."""
+    return [
+        Posture(model, weight=0.3),
+        AngularMomentum(model, weight=0.005),
+        *(Orientation(body, weight=1.0) for body in parts(sim, model, "pelvis", "chest")),
+        *(Orientation(body, weight=0.3) for body in parts(sim, model, "head")),
+    ]
 
 
 def drive(

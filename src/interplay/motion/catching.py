@@ -111,6 +111,25 @@ def landing(sim: Simulation, model: str, on: str, wished: Footprint, seconds: fl
     return Footprint(wished.side, np.array([*place, level(sim, on, wished.place[:2])]), wished.heading)
 
 
+def seen_from(sim: Simulation, on: str, foot: Footprint) -> Footprint:
+    """Return a footprint of the world in the frame of a surface, which may move."""
+    origin, R, yaw = _frame(sim, on)
+    return Footprint(foot.side, R.T @ (foot.place - origin), foot.heading - yaw)
+
+
+def put_on(sim: Simulation, on: str, foot: Footprint) -> Footprint:
+    """Return in the world what is given in the frame of a surface."""
+    origin, R, yaw = _frame(sim, on)
+    return Footprint(foot.side, origin + R @ foot.place, foot.heading + yaw)
+
+
+def _frame(sim: Simulation, on: str) -> tuple[np.ndarray, np.ndarray, float]:
+    """Return origin, axes and heading [rad] of a surface."""
+    site = sim.scene.site(on)
+    R = sim.terms.site_xmat[site].reshape(3, 3)
+    return sim.terms.site_xpos[site], R, math.atan2(R[1, 0], R[0, 0])
+
+
 def level(sim: Simulation, on: str, place: np.ndarray) -> float:
     """Return the height [m] of a surface, which may be tilted, at a place (2,)."""
     site = sim.scene.site(on)

@@ -79,7 +79,7 @@ class Gait:
             "stride": (-1.0, 1.2),
             "sideways": (-0.5, 0.5),
             "turn": (-0.8, 0.8),
-            "swing": (0.2, 5.0),
+            "swing": (0.05, 5.0),
             "double": (0.04, 5.0),
             "clearance": (0.005, 0.5),
             "aside": (0.0, 0.4),

@@ -25,6 +25,8 @@ from interplay.motion.catching import (
     landing,
     moving,
     off,
+    put_on,
+    seen_from,
     slope,
     swing_seconds,
 )
@@ -82,6 +84,7 @@ class Recovery:
         self._friction = number("Recovery friction", friction, 0.01, 10)
         self._soles = {side: f"{model}/{side}_sole" for side in SIDES}
         self._home: dict[str, Footprint] = {}
+        """Where her feet belong, seen from what she stands on."""
         self._step: Step | None = None
         self._aimed: Aimed | None = None
         self._own: list[Objective] = []
@@ -159,7 +162,7 @@ class Recovery:
     def update(self, sim: Simulation) -> None:
         """Step where that is needed, land, steady herself, go back; else let the interrupted behaviour act."""
         if not self._home:
-            self._home = standing(sim, self.model)
+            self._home = {side: seen_from(sim, self.on, foot) for side, foot in standing(sim, self.model).items()}
             self._stand(sim)
         if sim.fallen and self.model in sim.fallen:
             return
@@ -213,7 +216,8 @@ class Recovery:
 
     def _way_back(self, sim: Simulation) -> Footprint | None:
         """Return where a foot goes next on the way back: side by side first, then home by short steps; None: all is well."""
-        feet, home = standing(sim, self.model), self._home
+        feet = standing(sim, self.model)
+        home = {side: put_on(sim, self.on, foot) for side, foot in self._home.items()}
         turn = heading(feet) - heading(home)
         c, s = math.cos(turn), math.sin(turn)
         beside = np.array([[c, -s], [s, c]]) @ (home["left"].place - home["right"].place)[:2]

@@ -1,0 +1,170 @@
+"""Platform: she keeps her balance on a deck that shifts and tilts at random, by a step where that is not enough (abe2007)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import ClassVar
+
+import mujoco
+import numpy as np
+from pydantic import Field
+
+import interplay as ip
+from interplay import scenario as base
+
+SOLES = ("ann/left_sole", "ann/right_sole")
+_WAVES, _SLOWEST, _FASTEST = 4, 0.15, 0.6
+"""A disturbance is so many sines of random frequencies [Hz] between these …"""
+_COMES = 2.0
+"""… and has come up after so many seconds."""
+_JOINTS = {
+    "x": ("m", "shifted forward"),
+    "y": ("m", "shifted to her left"),
+    "roll": ("rad", "tilted to her right"),
+    "pitch": ("rad", "tilted forward"),
+}
+
+
+class Aboard(base.Scenario):
+    """What scenarios on such a platform share."""
+
+    world: ClassVar[str | None] = "simulated"
+    dt: ClassVar[float] = 0.01
+    longest_dt: ClassVar[float] = 0.02
+    timeout: ClassVar[float] = 660.0
+    edge: ClassVar[float] = 1.8
+    """Edge of the platform [m]."""
+    shift: ClassVar[float] = 0.12
+    tilt: ClassVar[float] = 0.12
+    """How far it shifts [m] and tilts [rad] each way at strength 1, at most."""
+
+    class Parameters(base.Parameters):
+        """How the platform moves and how slippery it is."""
+
+        strength: float = Field(1.25, ge=0, le=4, description="how far it moves: 1 is 12 cm and 7 degrees at most")
+        friction: float = Field(0.8, ge=0.05, le=1.5, description="friction of the platform, which she knows")
+        seconds: float = Field(20.0, ge=1, le=600, description="how long it goes on [s]")
+
+    p: Parameters
+
+    def deck(self) -> ip.MovingPlatform:
+        """Return a platform that can move as far as strength and controls ask it to."""
+        most = self.p.strength + 1.0
+        size, shift, tilt = (self.edge, self.edge, 0.12), most * self.shift, most * self.tilt
+        return ip.MovingPlatform(size, travel=(shift, shift, 0), tilt=(tilt, tilt))
+
+    def disturb(self, sim: ip.Simulation) -> None:
+        """Let the platform shift and tilt by smooth waves, others for each seed, and by live controls."""
+        for joint, (unit, moved) in _JOINTS.items():
+            most = self.shift if unit == "m" else self.tilt
+            control = sim.live.add_control(
+                ip.Control(
+                    joint,
+                    "scalar",
+                    [0.0],
+                    [-most],
+                    [most],
+                    max_speed=0.3,
+                    unit=unit,
+                    help=f"how far the platform is {moved}, beside its own motion",
+                )
+            )
+            sim.live.drive(f"platform/{joint}", _both(wave(sim.rng, self.p.strength * most), control))
+
+    def view(self) -> base.Camera:
+        """Look at her: the platform is the higher the more it tilts."""
+        x, y, z = self.camera.lookat
+        return self.camera.model_copy(update={"lookat": (x, y, z + self.deck().height)})
+
+    def figures(self, out: Path) -> None:
+        """Draw her centre of mass against her feet, and how the platform moves."""
+        draw(ip.Recording(out), out / "balance.png")
+
+
+class Platform(Aboard):
+    """A character on a platform that moves."""
+
+    name: ClassVar[str] = "platform"
+    summary: ClassVar[str] = "a character keeps her balance on a platform that shifts and tilts at random"
+    camera: ClassVar[base.Camera] = base.Camera(lookat=(0, 0, 0.7), distance=3.4, azimuth=145)
+
+    class Parameters(Aboard.Parameters):
+        """How the platform moves and how slippery it is, and whether she steps."""
+
+        steps: bool = Field(True, description="whether she steps when feet in place are not enough: true or false")
+
+    p: Parameters
+
+    def build(self) -> ip.Scene:
+        """Place her on the platform."""
+        deck = self.deck()
+        scene = ip.Scene().add(deck, "platform", friction=self.p.friction)
+        return self.add_character(scene, "ann", ip.Humanoid(1.70, 62, "female"), (0, 0, deck.height))
+
+    def start(self, sim: ip.Simulation) -> None:
+        """Let the platform move and her stand."""
+        self.disturb(sim)
+        # Recovery leaves it to what it interrupts where her centre of mass is.
+        wanted = _over_her_feet if self.p.steps else ()
+        sim.behaviour = ip.Machine([ip.Phase("balance", wanted, seconds=self.p.seconds, timeout=None)])
+        base.stands(sim, "ann", "platform/top", self.p.friction, self.p.steps)
+
+
+def _over_her_feet(sim: ip.Simulation) -> list[ip.Objective]:
+    return [
+        ip.ComOver("ann", over=SOLES, reference=(0.0, 0.0), weight=60.0),
+        ip.ComOver("ann", over=SOLES, axes="z", weight=30.0),
+    ]
+
+
+def _both(own: Callable[[float], float], control: ip.Control) -> Callable[[float], float]:
+    return lambda time: own(time) + float(control.at(time).value[0])
+
+
+def wave(rng: np.random.Generator, size: float) -> Callable[[float], float]:
+    """Return a smooth random function of time that stays within ± size and begins at rest at 0."""
+    pace, phase = 2 * np.pi * rng.uniform(_SLOWEST, _FASTEST, _WAVES), rng.uniform(0, 2 * np.pi, _WAVES)
+
+    def at(time: float) -> float:
+        come = min(max(time / _COMES, 0.0), 1.0)
+        return size * come**3 * (10 - 15 * come + 6 * come**2) * float(np.sin(pace * time + phase).mean())
+
+    return at
+
+
+def draw(recording: ip.Recording, path: Path) -> None:
+    """Write a picture: her centre of mass against her feet, along and across, and how the platform moves."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    m = mujoco.MjModel.from_xml_path(str(recording.scene_path))
+    d, time = mujoco.MjData(m), recording["time"]
+    soles, root = [m.site(sole).id for sole in SOLES], int(m.body_rootid[m.site_bodyid[m.site(SOLES[0]).id]])
+    signs = np.array([(1, 1, 0), (1, -1, 0), (-1, 1, 0), (-1, -1, 0)])
+    places = np.empty((len(time), 3, 2))  # her centre of mass, the least and the most of her soles, from their middle
+    for t, qpos in enumerate(recording["qpos"]):
+        d.qpos[:] = qpos
+        mujoco.mj_kinematics(m, d)
+        mujoco.mj_comPos(m, d)
+        corners = np.concatenate(
+            [d.site_xpos[s] + (signs * m.site_size[s]) @ d.site_xmat[s].reshape(3, 3).T for s in soles]
+        )[:, :2]
+        middle = d.site_xpos[soles].mean(axis=0)[:2]
+        places[t] = np.array([d.subtree_com[root][:2], corners.min(axis=0), corners.max(axis=0)]) - middle
+    figure, axes = plt.subplots(3, 1, figsize=(9, 8), sharex=True, layout="constrained")
+    for k, (axis, way) in enumerate(zip(axes[:2], ("forward", "to her left"), strict=True)):
+        axis.fill_between(time, 100 * places[:, 1, k], 100 * places[:, 2, k], color="0.88", label="feet, and between")
+        axis.plot(time, 100 * places[:, 0, k], color="C3", label="centre of mass")
+        axis.set_ylabel(f"{way} [cm]")
+    axes[0].legend(loc="upper right")
+    for name, (unit, _) in _JOINTS.items():
+        shifts, value = unit == "m", recording["qpos"][:, m.joint(f"platform/{name}").qposadr[0]]
+        axes[2].plot(time, 100 * value if shifts else np.degrees(value), label=f"{name} [{'cm' if shifts else '°'}]")
+    axes[2].set_ylabel("platform")
+    axes[2].set_xlabel("time [s]")
+    axes[2].legend(loc="upper right", ncols=4)
+    figure.savefig(path, dpi=110)
+    plt.close(figure)
