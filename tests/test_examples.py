@@ -1,6 +1,7 @@
 """The examples run as they are, from an empty folder, and nothing passes through anything in them."""
 
 import re
+import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -46,3 +47,17 @@ def test_a_walk_is_recorded_and_drawn(tmp_path, opengl):
     assert report["certificate"]["penetration_mm"] < 2
     assert report["certificate"]["contact_drift_mm"] < 0.5
     assert (tmp_path / "out/walk/strip.png").stat().st_size > 10_000
+
+
+def test_hand_in_hand_she_is_held_up():
+    """32 N·s forward: alone she falls, held she stands, and the other with her; their hands are still joined."""
+    name = str(EXAMPLES / "held_up.py")
+    pushed = runpy.run_path(name)["pushed"]
+    alone = pushed(32.0, held=False)
+    while alone.time < 3.0 and not alone.fallen:
+        alone.step()
+    assert alone.fallen.keys() == {"c0"}
+    together = pushed(32.0, held=True)
+    together.run(3.0)
+    assert not together.fallen
+    assert together.contacts.drift().max() < 0.02
