@@ -23,6 +23,7 @@ from interplay.control.integrated import IntegratedController
 from interplay.control.perception import late_steps
 from interplay.control.plan import Conflict
 from interplay.control.prioritised import PrioritisedController
+from interplay.control.servos import ServosController
 from interplay.control.state import State, Touching, check_state
 from interplay.errors import ContactError, FallError, InputError, InterplayError, StepError, number, pick, vector, whole
 from interplay.motion.behaviour import Behaviour
@@ -48,8 +49,9 @@ CONTROLLERS = {
     "integrated": IntegratedController,
     "independent": IndependentController,
     "prioritised": PrioritisedController,
+    "servos": ServosController,
 }
-"""One program over all; one program per character, in sequence; one over all for each priority, in sequence."""
+"""One program over all; one program per character, in sequence; one over all for each priority, in sequence; no program: joint PD."""
 
 ON_FALL = {"stop": "stop", "continue": "continue"}
 """What a run does when someone falls."""
@@ -75,8 +77,9 @@ class Simulation:
         """Take the scene, the control step [s], the QP solver, the world, the seed of the random generator and the controller.
 
         ``controller="independent"`` solves one program per character instead of one over all, to compare with;
-        ``controller="prioritised"`` serves objectives strictly by their ``priority`` instead of by weights alone. The world is the
-        controller's natural one unless named: ``direct`` for the integrated controller, ``rigid`` for independent programs.
+        ``controller="prioritised"`` serves objectives strictly by their ``priority`` instead of by weights alone; ``controller="servos"``
+        holds the posture by joint PD, and no more. The world is the controller's natural one unless named: ``direct`` for programs over
+        all, ``rigid`` for independent ones, ``simulated`` for servos.
         When someone falls, ``run`` stops with a :class:`interplay.FallError`, or goes on (``on_fall="continue"``): see ``fallen``.
         """
         if not isinstance(scene, Scene):
@@ -91,7 +94,8 @@ class Simulation:
         self.world = kind(scene, self.dt)
         if world == "direct" and chosen.natural_world != "direct":
             raise InputError(
-                f"world: the plans of the {controller} controller are no motion: expected 'rigid', got 'direct'"
+                f"world: the plans of the {controller} controller are no motion: expected {chosen.natural_world!r}, "
+                "got 'direct'"
             )
         self.rng = np.random.default_rng(whole("seed", seed, 0, 2**63 - 1))
         self._state = self.controller.initial_state()
