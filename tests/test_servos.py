@@ -1,5 +1,7 @@
 """Servos: joint PD beside a plan's torques, integrated by MuJoCo's own actuators; the controller that has nothing else."""
 
+import json
+
 import mujoco
 import numpy as np
 import pytest
@@ -10,6 +12,7 @@ from interplay.control.plan import Servo
 from interplay.io.export import export
 from interplay.models.motors import servo_gains, torque_limits
 from interplay.runs.run import run
+from interplay.runs.sweep import sweep
 from interplay.scenario import stands
 from interplay.worlds.simulated import SimulatedWorld
 
@@ -135,3 +138,20 @@ def test_servos_are_no_motion():
     outcome = sim.world.advance(state, plan, 0.01)
     assert not plan.possible
     assert np.abs(outcome.qacc - plan.qacc).max() > 1.0
+
+
+def test_a_push_sweep(tmp_path):
+    tables = sweep(tmp_path, ways=["joint PD"], directions=1, workers=1)
+    [found] = json.loads((tmp_path / "pushes.json").read_text())
+    assert 5.0 < found["impulse"] < 25.0
+    assert found["per_kg"] == pytest.approx(found["impulse"] / 68, rel=1e-2)
+    tried = dict(found["tried"])
+    assert all(well for impulse, well in tried.items() if impulse <= found["impulse"])
+    assert not tried[min(impulse for impulse in tried if impulse > found["impulse"])]
+    assert (
+        (tmp_path / "pushes.csv").read_text().startswith("way,rate,direction,mass,impulse,per_kg\njoint PD,100.0,0.0,")
+    )
+    assert (tmp_path / "pushes.png").stat().st_size > 1e4
+    assert tables[0].row_count == 1
+    with pytest.raises(ip.InputError, match="joint PD"):
+        sweep(tmp_path, ways=["joint_pd"])

@@ -15,6 +15,7 @@ from interplay.constraints.collision import ActivePairs
 from interplay.constraints.collision_set import CollisionSet
 from interplay.constraints.contact import Contact
 from interplay.constraints.contact_set import ContactSet
+from interplay.constraints.manner import Manner
 from interplay.constraints.stability import StabilityRegion, stability_region
 from interplay.control.controller import NOBODY, Demands
 from interplay.control.dump import write_dump
@@ -73,6 +74,7 @@ class Simulation:
         seed: int = 0,
         controller: str = "integrated",
         on_fall: str = "stop",
+        manner: Manner | None = None,
     ):
         """Take the scene, the control step [s], the QP solver, the world, the seed of the random generator and the controller.
 
@@ -81,6 +83,7 @@ class Simulation:
         holds the posture by joint PD, and no more. The world is the controller's natural one unless named: ``direct`` for programs over
         all, ``rigid`` for independent ones, ``simulated`` for servos.
         When someone falls, ``run`` stops with a :class:`interplay.FallError`, or goes on (``on_fall="continue"``): see ``fallen``.
+        ``manner`` is how firmly plans may ask of contacts and limits, where that is not as the world says (for experiments).
         """
         if not isinstance(scene, Scene):
             raise InputError(f"Simulation: expected a scene, got {scene!r}")
@@ -89,7 +92,9 @@ class Simulation:
         world = chosen.natural_world if world is None else world
         kind = pick("world", world, WORLDS)
         self.scene = scene = kind.prepared(scene, number("dt", dt, 1e-5, 0.2, "s"))
-        self.controller = chosen(scene, dt, solver, kind.manner)
+        self.manner = kind.manner if manner is None else manner
+        """How firmly plans ask of contacts and limits."""
+        self.controller = chosen(scene, dt, solver, self.manner)
         self.dt = self.controller.dt
         self.world = kind(scene, self.dt)
         if world == "direct" and chosen.natural_world != "direct":
@@ -99,7 +104,7 @@ class Simulation:
             )
         self.rng = np.random.default_rng(whole("seed", seed, 0, 2**63 - 1))
         self._state = self.controller.initial_state()
-        self.contacts = ContactSet(scene, lambda: self.terms, lambda: self.time, kind.manner)
+        self.contacts = ContactSet(scene, lambda: self.terms, lambda: self.time, self.manner)
         self.collisions = CollisionSet(scene, lambda: self.contacts.items, strays_bump=kind.finds_contacts)
         """Pairs of shapes that avoid each other."""
         self._late = NOBODY
@@ -271,7 +276,7 @@ class Simulation:
             self._state = self._state.with_(applied=forces[0])
         state, demands = self._state, self.demands
         known = state
-        if forces and self.world.manner.foresees:
+        if forces and self.manner.foresees:
             demands = demands._replace(ceded_acceleration=forces[1])
         elif forces:
             known = state.with_(applied=np.zeros_like(state.applied))
