@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 from rich.table import Table
 
 from interplay.constraints.manner import Manner
-from interplay.errors import InterplayError, number, pick, whole
+from interplay.errors import ContactError, InputError, StepError, number, pick, whole
 from interplay.models.base import Model
 from interplay.models.humanoid import Humanoid
 from interplay.models.loader import BodyFile
@@ -149,17 +149,18 @@ def sweep(
         for rate in rates
         for k in range(count)
     ]
+    if not cases:
+        raise InputError("sweep: expected at least one way and one rate")
     out, title = Path(out), "contacts" if contacts else "pushes"
     make_folder(out)
     found: list[Pushed] = []
     for pushed in _measured(cases, whole("workers", workers, 1, 64)):
-        found.append(pushed)
+        found = sorted([*found, pushed], key=lambda one: cases.index(one.case))
+        kept = [{**one.row(), "tried": one.tried} for one in found]
+        (out / f"{title}.json").write_text(json.dumps(kept, allow_nan=False, indent=1) + "\n")  # it takes long: at once
         if progress:
             progress(len(found), len(cases), f"{pushed.case.way}, {pushed.case.rate:g} Hz")
-    found.sort(key=lambda pushed: cases.index(pushed.case))
-    rows = [pushed.row() for pushed in found]
-    kept = [{**row, "tried": pushed.tried} for row, pushed in zip(rows, found, strict=True)]
-    (out / f"{title}.json").write_text(json.dumps(kept, allow_nan=False, indent=1) + "\n")
+    rows = [one.row() for one in found]
     with (out / f"{title}.csv").open("w", newline="") as file:
         writer = csv.DictWriter(file, list(rows[0]))
         writer.writeheader()
@@ -224,7 +225,7 @@ def survived(scene: Scene, case: Case, impulse: float) -> bool:
             sim.step()
             if sim.fallen or sim.com(WHO)[0][2] < lowest:
                 return False
-    except InterplayError:
+    except (StepError, ContactError):
         return False
     soles = {s.name for c in sim.contacts for s in (c.first, c.second)} - {GROUND}
     return bool(soles) and off(sim, soles, capture(sim, WHO, GROUND).point) == 0.0
