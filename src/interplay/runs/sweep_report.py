@@ -50,7 +50,7 @@ def report_pushes(rows: Rows, path: Path) -> list[Table]:
         axis.set_theta_zero_location("N")  # straight ahead is up, her left on the left
         axis.set_rmin(0.0)
         axis.set_title(f"{rate:g} Hz, {rows[0]['mass']:.0f} kg: largest impulse survived [N·s]", fontsize=10)
-    axes[0, 0].figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=6, fontsize=8)
+    axes[0, 0].figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize=8)
     figure.savefig(path, dpi=90)
     plt.close(figure)
     return out
