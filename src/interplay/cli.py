@@ -14,6 +14,7 @@ from rich.table import Table
 
 from interplay.cli_bar import progress_bar
 from interplay.cli_import import import_files
+from interplay.cli_sweep import sweep
 from interplay.errors import InputError, InterplayError, settings
 from interplay.qp import solvers
 
@@ -128,8 +129,8 @@ def run(
     controller: Annotated[
         str,
         typer.Option(
-            help="One program over all (integrated), one per character, in sequence (independent), or one over all for each "
-            "priority, in sequence (prioritised)."
+            help="One program over all (integrated), one per character, in sequence (independent), one over all for each "
+            "priority, in sequence (prioritised), or none: joint PD to the posture (servos)."
         ),
     ] = "integrated",
     resume: Annotated[bool, typer.Option("--resume", help="Continue the recording in --out.")] = False,
@@ -178,15 +179,8 @@ def run(
     console.print(summary(report))
     console.print(f"written to [bold]{out}[/bold]: recording, scene.xml, report.json")
     if report["failure"] == INTERRUPTED:
-        again = [
-            "interplay",
-            "run",
-            name,
-            "--out",
-            str(out),
-            *(["--seconds", f"{seconds:.12g}"] if seconds else []),
-            "--resume",
-        ]
+        until = ["--seconds", f"{seconds:.12g}"] if seconds else []
+        again = ["interplay", "run", name, "--out", str(out), *until, "--resume"]
         errors.print(
             f"[yellow]interrupted[/yellow] at {report['end']:g} s; to go on: [bold]{escape(shlex.join(again))}[/bold]",
             highlight=False,
@@ -310,6 +304,7 @@ def export(arguments: Annotated[list[str] | None, typer.Argument()] = None) -> N
 
 
 app.command("import")(import_files)
+app.command()(sweep)
 
 
 @app.command()

@@ -15,6 +15,7 @@ from interplay.constraints.collision import ActivePairs
 from interplay.constraints.collision_set import CollisionSet
 from interplay.constraints.contact import Contact
 from interplay.constraints.contact_set import ContactSet
+from interplay.constraints.manner import Manner
 from interplay.constraints.stability import StabilityRegion, stability_region
 from interplay.control.controller import NOBODY, Demands
 from interplay.control.dump import write_dump
@@ -23,6 +24,7 @@ from interplay.control.integrated import IntegratedController
 from interplay.control.perception import late_steps
 from interplay.control.plan import Conflict
 from interplay.control.prioritised import PrioritisedController
+from interplay.control.servos import ServosController
 from interplay.control.state import State, Touching, check_state
 from interplay.errors import ContactError, FallError, InputError, InterplayError, StepError, number, pick, vector, whole
 from interplay.motion.behaviour import Behaviour
@@ -48,8 +50,9 @@ CONTROLLERS = {
     "integrated": IntegratedController,
     "independent": IndependentController,
     "prioritised": PrioritisedController,
+    "servos": ServosController,
 }
-"""One program over all; one program per character, in sequence; one over all for each priority, in sequence."""
+"""One program over all; one program per character, in sequence; one over all for each priority, in sequence; no program: joint PD."""
 
 ON_FALL = {"stop": "stop", "continue": "continue"}
 """What a run does when someone falls."""
@@ -71,13 +74,16 @@ class Simulation:
         seed: int = 0,
         controller: str = "integrated",
         on_fall: str = "stop",
+        manner: Manner | None = None,
     ):
         """Take the scene, the control step [s], the QP solver, the world, the seed of the random generator and the controller.
 
         ``controller="independent"`` solves one program per character instead of one over all, to compare with;
-        ``controller="prioritised"`` serves objectives strictly by their ``priority`` instead of by weights alone. The world is the
-        controller's natural one unless named: ``direct`` for the integrated controller, ``rigid`` for independent programs.
+        ``controller="prioritised"`` serves objectives strictly by their ``priority`` instead of by weights alone; ``controller="servos"``
+        holds the posture by joint PD, and no more. The world is the controller's natural one unless named: ``direct`` for programs over
+        all, ``rigid`` for independent ones, ``simulated`` for servos.
         When someone falls, ``run`` stops with a :class:`interplay.FallError`, or goes on (``on_fall="continue"``): see ``fallen``.
+        ``manner`` is how firmly plans may ask of contacts and limits, where that is not as the world says (for experiments).
         """
         if not isinstance(scene, Scene):
             raise InputError(f"Simulation: expected a scene, got {scene!r}")
@@ -86,16 +92,19 @@ class Simulation:
         world = chosen.natural_world if world is None else world
         kind = pick("world", world, WORLDS)
         self.scene = scene = kind.prepared(scene, number("dt", dt, 1e-5, 0.2, "s"))
-        self.controller = chosen(scene, dt, solver, kind.manner)
+        self.manner = kind.manner if manner is None else manner
+        """How firmly plans ask of contacts and limits."""
+        self.controller = chosen(scene, dt, solver, self.manner)
         self.dt = self.controller.dt
         self.world = kind(scene, self.dt)
         if world == "direct" and chosen.natural_world != "direct":
             raise InputError(
-                f"world: the plans of the {controller} controller are no motion: expected 'rigid', got 'direct'"
+                f"world: the plans of the {controller} controller are no motion: expected {chosen.natural_world!r}, "
+                "got 'direct'"
             )
         self.rng = np.random.default_rng(whole("seed", seed, 0, 2**63 - 1))
         self._state = self.controller.initial_state()
-        self.contacts = ContactSet(scene, lambda: self.terms, lambda: self.time, kind.manner)
+        self.contacts = ContactSet(scene, lambda: self.terms, lambda: self.time, self.manner)
         self.collisions = CollisionSet(scene, lambda: self.contacts.items, strays_bump=kind.finds_contacts)
         """Pairs of shapes that avoid each other."""
         self._late = NOBODY
@@ -267,7 +276,7 @@ class Simulation:
             self._state = self._state.with_(applied=forces[0])
         state, demands = self._state, self.demands
         known = state
-        if forces and self.world.manner.foresees:
+        if forces and self.manner.foresees:
             demands = demands._replace(ceded_acceleration=forces[1])
         elif forces:
             known = state.with_(applied=np.zeros_like(state.applied))

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import mujoco
 import numba
 import numpy as np
 
 from interplay.constraints.contact import Contact
 from interplay.control.state import Memory
+from interplay.models.motors import Gains
 
 ACCELERATION_QUANTUM, FORCE_QUANTUM = 2.0**-37, 2.0**-30
 """A plan is rounded to multiples of 7e-12 rad/s² (m/s²) and 1e-9 N (N·m): finer digits are a solver's noise, and without
@@ -58,6 +60,29 @@ class Timing(NamedTuple):
     solve: float
 
 
+class Servo(NamedTuple):
+    """Servos of some motors: kp (q_ref − q) + kd (v_ref − v) beside a plan's torques, all within the motors' limits."""
+
+    dofs: np.ndarray
+    """DOFs (k,) whose servos are on …"""
+    position: np.ndarray
+    """… q_ref (k,) [rad, m] …"""
+    velocity: np.ndarray
+    """… and v_ref (k,) [rad/s, m/s]."""
+
+    def torque(self, m: mujoco.MjModel, gains: Gains, qpos: np.ndarray, qvel: np.ndarray) -> np.ndarray:
+        """Return what they ask of the motors (nv,) at a state, before these are at their limits."""
+        k, out = self.dofs, np.zeros(m.nv)
+        off, faster = self.position - qpos[m.jnt_qposadr[m.dof_jntid[k]]], self.velocity - qvel[k]
+        out[k] = gains.stiffness[k] * off + gains.damping[k] * faster
+        return out
+
+    def without(self, dofs: np.ndarray) -> Servo:
+        """Return those of other DOFs."""
+        kept = ~np.isin(self.dofs, dofs)
+        return Servo(self.dofs[kept], self.position[kept], self.velocity[kept])
+
+
 class Plan(NamedTuple):
     """Accelerations (nv,), torques of the motors (nv,) and contact wrenches (n, 6), and what proves or qualifies them."""
 
@@ -82,6 +107,8 @@ class Plan(NamedTuple):
     timing: Timing
     sunk: float
     """How deep [m] a body that no contact puts on the ground is below it, if it goes on as it moves; 0: none is."""
+    servo: Servo | None = None
+    """Servos that act beside the torques; what they do within the step is found out by the world."""
 
     @property
     def opened(self) -> bool:
@@ -90,8 +117,8 @@ class Plan(NamedTuple):
 
     @property
     def possible(self) -> bool:
-        """Whether it may happen as it is: nothing gave way but wishes, what it counts on is there, and nobody is in the ground."""
-        if self.widest > OPENED or self.sunk > SUNK:
+        """Whether it may happen as it is: nothing gave way but wishes, what it counts on is there, nobody is in the ground, no servo acts."""
+        if self.widest > OPENED or self.sunk > SUNK or self.servo is not None:
             return False
         return not self.conflicts or all(c.kind not in LAWS for c in self.conflicts)
 

@@ -2,8 +2,28 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import mujoco
 import numpy as np
+
+STIFFNESS, DAMPING = 3.0, 0.25
+"""Gains of servos as multiples of the motors' limits: a motor gives all it can a third of a radian off, or at 4 rad/s."""
+UNLIMITED = 100.0
+"""The limit [N·m] from which the gains of a motor without one follow."""
+
+
+class Gains(NamedTuple):
+    """Gains of the servos of every DOF: stiffness (nv,) [N·m/rad] and damping (nv,) [N·m·s/rad]; 0 without a motor."""
+
+    stiffness: np.ndarray
+    damping: np.ndarray
+
+
+def servo_gains(m: mujoco.MjModel) -> Gains:
+    """Return the gains of servos, from the limits of their motors."""
+    limit = np.nan_to_num(torque_limits(m), nan=0.0, posinf=UNLIMITED)
+    return Gains(STIFFNESS * limit, DAMPING * limit)
 
 
 def torque_limits(m: mujoco.MjModel) -> np.ndarray:

@@ -228,7 +228,9 @@ class Falls:
         yielding = terms.mass_solved(unit)[np.arange(len(dofs)), dofs]
         limit = np.nan_to_num(self._limit[dofs], nan=0.0)
         tau[dofs] = np.clip(-terms.qvel[dofs] / (max(LIMP, 5.0 * self._dt) * yielding), -limit, limit)
-        return plan._replace(tau=tau, conflicts=(*plan.conflicts, *(Conflict("fall", n, 0.0, "") for n in self.fallen)))
+        servo = plan.servo and plan.servo.without(dofs)
+        conflicts = (*plan.conflicts, *(Conflict("fall", n, 0.0, "") for n in self.fallen))
+        return plan._replace(tau=tau, conflicts=conflicts, servo=servo)
 
     # -- checkpoints ---------------------------------------------------------------------------------------------------
 

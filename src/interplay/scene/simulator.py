@@ -5,6 +5,8 @@
 - Patches of characters (soles, palms) get **pads**: flat boxes just under them. Meshes meet the ground in one spot of their vertices,
   pads with four corners, which is what a program counts on.
 - A friction that is stated for a model holds against whatever touches it; of two such models, that of the more slippery one.
+- Motors are torques or **servos**: gain and bias of each are those of a servo, with ``biastype`` none, which makes it a torque; affine,
+  it is the servo (kp and kd in ``biasprm``). Either way its force is limited, not its control.
 - Parts of one mechanism do not collide, nor do hands with hands and with what has grips for them: grips hold by springs.
 """
 
@@ -16,6 +18,7 @@ import mujoco
 import numpy as np
 
 from interplay.models.base import PAD_GROUP
+from interplay.models.motors import servo_gains, torque_limits
 
 LONGEST = 0.002
 """Longest step of the simulator [s]."""
@@ -69,6 +72,18 @@ def furnish(
             geom.friction[0], geom.priority = stated[whose], precedence(stated[whose])
     for first, second in _together(m, owner, kind):
         spec.add_exclude(bodyname1=m.body(first).name, bodyname2=m.body(second).name)
+    _servos(spec, m)
+
+
+def _servos(spec: mujoco.MjSpec, m: mujoco.MjModel) -> None:
+    limit, gains = torque_limits(m), servo_gains(m)
+    for motor, joint, gear in zip(spec.actuators, m.actuator_trnid[:, 0], np.abs(m.actuator_gear[:, 0]), strict=True):
+        dof = m.jnt_dofadr[joint]
+        motor.biasprm[1:3] = -gains.stiffness[dof] / gear**2, -gains.damping[dof] / gear**2
+        motor.ctrllimited = mujoco.mjtLimited.mjLIMITED_FALSE
+        if np.isfinite(limit[dof]):
+            motor.forcelimited = mujoco.mjtLimited.mjLIMITED_TRUE
+            motor.forcerange = [-limit[dof] / gear, limit[dof] / gear]
 
 
 def _pad(spec: mujoco.MjSpec, m: mujoco.MjModel, site: int) -> None:

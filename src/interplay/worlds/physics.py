@@ -16,6 +16,7 @@ from interplay.constraints.contact import ContactRows
 from interplay.constraints.limits import JointLimits
 from interplay.control.plan import ACCELERATION_QUANTUM, FORCE_QUANTUM, Conflict, Plan, rounded
 from interplay.control.state import State, Touching
+from interplay.models.motors import servo_gains
 from interplay.scene.kinematics import Kinematics
 from interplay.scene.scene import Scene
 from interplay.worlds.obstacles import Obstacles
@@ -46,7 +47,7 @@ class Physics:
         self._model, self._dt = scene.model, dt
         self._terms, limits = Kinematics(scene.model), JointLimits.of(scene.model)
         self._limits = limits._replace(torque=np.where(np.isinf(limits.torque), STRONGEST, limits.torque))
-        self._obstacles = Obstacles(scene)
+        self._gains, self._obstacles = servo_gains(scene.model), Obstacles(scene)
         self._rows = ContactRows(self._terms, ())
         self._jacobian = np.zeros((0, 6, 0))
 
@@ -57,12 +58,15 @@ class Physics:
         if self._rows.contacts is not plan.contacts:
             self._rows = ContactRows(terms, plan.contacts)
             self._jacobian = np.zeros((len(plan.contacts), 6, self._rows.width))
-        rows, parts = self._rows, self._parts(plan.tau, state)
+        asked = plan.tau
+        if plan.servo is not None:  # as they pull at the beginning
+            asked = asked + plan.servo.torque(self._model, self._gains, state.qpos, state.qvel)
+        rows, parts = self._rows, self._parts(asked, state)
         h, tau = self._dt / parts, np.zeros(self._model.nv)
         wrench, slip, stopped, settled = np.zeros(rows.size), np.zeros(rows.size), np.zeros(len(tau)), True
         resting: dict[int, None] = {}
         for _ in range(parts):
-            given = self._given(plan.tau)
+            given = self._given(asked)
             tau += given / parts
             found = self._part(state, given, plan, h)
             wrench, stopped = wrench + found.wrench / parts, stopped + found.stopped / parts

@@ -1,6 +1,6 @@
 """The simulated world: the plan's torques in MuJoCo's own contact physics, where nothing of a plan is guaranteed (abe2007).
 
-Torques are held between plans, within their motors' limits. Contacts are the simulator's: what a plan counts on and what carries
+Torques are held between plans, and servos held on, within their motors' limits. Contacts are the simulator's: what a plan counts on and what carries
 are two things, and the measured one is told (:mod:`.measuring`). Grasps are springs of bounded strength (:mod:`.springs`).
 """
 
@@ -11,7 +11,6 @@ from typing import Any, ClassVar
 import mujoco
 import numpy as np
 
-from interplay.constraints.limits import JointLimits
 from interplay.constraints.manner import Manner
 from interplay.control.plan import Conflict, Plan
 from interplay.control.state import State, Touching
@@ -20,6 +19,7 @@ from interplay.scene.kinematics import Kinematics
 from interplay.scene.scene import Scene
 from interplay.scene.simulator import steps_within
 from interplay.worlds.measuring import Meter
+from interplay.worlds.motors import Motors
 from interplay.worlds.springs import OFF, Springs
 from interplay.worlds.world import Outcome, Substeps
 
@@ -42,10 +42,9 @@ class SimulatedWorld:
         """Take a prepared scene and the control step [s]."""
         self._model, self._dt, self._steps = scene.model, dt, steps_within(dt)
         self._data = mujoco.MjData(scene.model)
-        self._terms, self._limits = Kinematics(scene.model), JointLimits.of(scene.model)
+        self._terms = Kinematics(scene.model)
         m = scene.model
-        self._motors = m.jnt_dofadr[m.actuator_trnid[:, 0]].astype(np.int64)
-        self._gear = m.actuator_gear[:, 0].copy()
+        self._motors = Motors(m)
         self._springs, self._meter = Springs(), Meter(m, self._terms, dt)
         self._at: tuple[np.ndarray, np.ndarray] | None = None
         """The configuration and velocity that the simulator is in."""
@@ -60,9 +59,7 @@ class SimulatedWorld:
         m, d = self._model, self._data
         self._take_up(state)
         self._weigh()
-        limit = self._limits.torque
-        tau = np.where(np.isnan(limit), 0.0, np.clip(plan.tau, -limit, limit))
-        d.ctrl[:] = tau[self._motors] / self._gear
+        self._motors.begin(d, plan)
         self._terms.update(state.qpos, state.qvel)
         self._meter.begin(plan.contacts, state.time)
         self._springs.begin(self._terms, self._meter.rows, self._meter.jacobian)
@@ -73,8 +70,9 @@ class SimulatedWorld:
             self._springs.pull(m, d, state.time)
             if self.keeps_substeps:
                 when = state.time + k * m.opt.timestep
-                told.append((when, d.qpos.copy(), d.qvel.copy(), d.ctrl.copy(), d.qfrc_applied.copy()))
+                told.append((when, *(a.copy() for a in (d.qpos, d.qvel, d.ctrl, m.actuator_biastype, d.qfrc_applied))))
             mujoco.mj_step2(m, d)
+            self._motors.take(d)
             self._meter.take(d, self._springs.wrenches, state.applied)
         if d.warning[mujoco.mjtWarning.mjWARN_BADQACC].number or not np.isfinite(d.qpos).all():
             raise StateError(f"at t = {state.time:.4f} s, the simulator's accelerations are not finite")
@@ -88,7 +86,7 @@ class SimulatedWorld:
         return Outcome(
             after,
             qacc,
-            tau,
+            self._motors.end(),
             touching,
             contact,
             self._meter.others(contact),

@@ -26,6 +26,8 @@ class Substeps(NamedTuple):
     qpos: np.ndarray
     qvel: np.ndarray
     ctrl: np.ndarray
+    servo: np.ndarray
+    """``actuator_biastype``: which motors are servos (1), which give the torque in ``ctrl`` (0)."""
     qfrc_applied: np.ndarray
 
 

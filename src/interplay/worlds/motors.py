@@ -1,0 +1,56 @@
+"""The motors of the simulated world: torques that are held, or servos that MuJoCo integrates implicitly, and what they gave."""
+
+from __future__ import annotations
+
+import mujoco
+import numpy as np
+
+from interplay.control.plan import Plan
+from interplay.models.motors import torque_limits
+
+_TORQUE, _SERVO = int(mujoco.mjtBias.mjBIAS_NONE), int(mujoco.mjtBias.mjBIAS_AFFINE)
+
+
+class Motors:
+    """The actuators of a scene that was furnished for the simulator; each is a torque or, by its bias, a servo."""
+
+    def __init__(self, m: mujoco.MjModel):
+        """Take the model, whose bias types change from plan to plan."""
+        self._model, self._limit = m, torque_limits(m)
+        self._dof = m.jnt_dofadr[m.actuator_trnid[:, 0]].astype(np.int64)
+        self._gear = m.actuator_gear[:, 0].copy()
+        self._held, self._given, self._steps = np.zeros(m.nv), np.zeros(m.nu), 0
+        self._on = np.zeros(m.nu, bool)
+        """Which are servos."""
+
+    def begin(self, d: mujoco.MjData, plan: Plan) -> None:
+        """Take up a plan's torques and servos."""
+        m, limit = self._model, self._limit
+        self._held = np.where(np.isnan(limit), 0.0, np.clip(plan.tau, -limit, limit))
+        d.ctrl[:] = self._held[self._dof] / self._gear
+        self._on = np.zeros(m.nu, bool) if plan.servo is None else np.isin(self._dof, plan.servo.dofs)
+        m.actuator_biastype[:] = np.where(self._on, _SERVO, _TORQUE)
+        if plan.servo is not None:
+            # MuJoCo adds −kp q − kd v, and limits the sum.
+            wanted = np.zeros((2, m.nv))
+            wanted[:, plan.servo.dofs] = plan.servo.position, plan.servo.velocity
+            pull = -(m.actuator_biasprm[:, 1:3] * (self._gear * wanted[:, self._dof]).T).sum(axis=1)
+            d.ctrl[:] = np.where(self._on, plan.tau[self._dof] / self._gear + pull, d.ctrl)
+        self._given[:], self._steps = 0.0, 0
+
+    def take(self, d: mujoco.MjData) -> None:
+        """Add what the servos gave in a step of the simulator: implicitly, at the speed that the step led to, unless at their limits."""
+        if self._on.any():
+            m, force = self._model, d.actuator_force
+            within = (force > m.actuator_forcerange[:, 0]) & (force < m.actuator_forcerange[:, 1])
+            free = within | ~m.actuator_forcelimited.astype(bool)
+            gained = self._gear * d.qvel[self._dof] - d.actuator_velocity
+            self._given += self._gear * (force + np.where(free, m.actuator_biasprm[:, 2] * gained, 0.0))
+            self._steps += 1
+
+    def end(self) -> np.ndarray:
+        """Return the mean torques (nv,) that motors gave, within their limits."""
+        tau, dofs = self._held, self._dof[self._on]
+        if len(dofs):
+            tau[dofs] = np.clip(self._given[self._on] / self._steps, -self._limit[dofs], self._limit[dofs])
+        return tau
