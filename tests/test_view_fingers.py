@@ -240,7 +240,8 @@ def test_frames_of_the_stage_tell_what_hands_hold_and_leave_the_simulation_alone
     act = LiveAct("funambulist", chosen, chosen.simulation())
     m = act.sim.scene.model
     before = m.geom_pos.copy()
-    frame = act._maker.live(act.sim, (), Status(Pace(np.zeros(0), 1.0), True, True, (0.0, 0.0), 1.0, ""))
+    status = Status(Pace(np.zeros(0), 1.0), True, True, (0.0, 0.0), 1.0, "")
+    frame = act._maker.live(act.sim, (), status, stability=False)
     assert {grip.hold.hand for grip in frame.grips} == {"alice/left_hand", "alice/right_hand"}
     assert all(grip.closure == 1.0 and grip.hold.held == "bar/bar" for grip in frame.grips)
     view = Drawn(m)
