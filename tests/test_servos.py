@@ -152,6 +152,6 @@ def test_a_push_sweep(tmp_path):
         (tmp_path / "pushes.csv").read_text().startswith("way,rate,direction,mass,impulse,per_kg\njoint PD,100.0,0.0,")
     )
     assert (tmp_path / "pushes.png").stat().st_size > 1e4
-    assert tables[0].row_count == 1
+    assert tables[0].row_count == 1 + 3  # of directions, and least, mean, least per kg
     with pytest.raises(ip.InputError, match="joint PD"):
         sweep(tmp_path, ways=["joint_pd"])

@@ -25,13 +25,14 @@ def report_pushes(rows: Rows, path: Path) -> list[Table]:
     out = []
     for rate in rates:
         title = f"largest impulse survived [N·s], {rows[0]['mass']:.0f} kg, {rate:g} Hz"
-        columns = ("way", *(f"{d:g}°" for d in directions), "least", "mean", "least per kg")
-        result = table(title, columns)
-        for way in ways:
-            each = [found[way, rate, d] for d in directions]
-            impulses = [row["impulse"] for row in each]
-            cells = [*(f"{i:.1f}" for i in impulses), f"{min(impulses):.1f}", f"{sum(impulses) / len(impulses):.1f}"]
-            result.add_row(way, *cells, f"{min(row['per_kg'] for row in each):.2f}")
+        result = table(title, ("from", *ways))
+        for d in directions:
+            result.add_row(f"{d:g}°", *(f"{found[way, rate, d]['impulse']:.1f}" for way in ways))
+        each = {way: [found[way, rate, d] for d in directions] for way in ways}
+        result.add_section()
+        result.add_row("least", *(f"{min(row['impulse'] for row in each[way]):.1f}" for way in ways))
+        result.add_row("mean", *(f"{sum(row['impulse'] for row in each[way]) / len(directions):.1f}" for way in ways))
+        result.add_row("least per kg", *(f"{min(row['per_kg'] for row in each[way]):.2f}" for way in ways))
         out.append(result)
     plt = pyplot()
     figure, axes = plt.subplots(
