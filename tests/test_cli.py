@@ -199,7 +199,7 @@ def test_bench_runs_whole_scripts(tmp_path):
 
 
 def test_bench_writes_tables_and_figures(tmp_path):
-    options = ("--steps", "20", "--problems", "20", "--solver", "active_set", "--solver", "daqp", "--out", tmp_path)
+    options = ("--steps", "50", "--problems", "20", "--solver", "active_set", "--solver", "daqp", "--out", tmp_path)
     done = interplay("bench", "stand", "ring:n=1", "ring:n=2", *options)
     assert done.returncode == 0, done.stderr
     entries = json.loads((tmp_path / "bench.json").read_text())
