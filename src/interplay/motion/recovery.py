@@ -88,6 +88,7 @@ class Recovery:
         self._step: Step | None = None
         self._aimed: Aimed | None = None
         self._own: list[Objective] = []
+        self._balance: Balance | None = None
         self._over: tuple[str, ...] = ()
         self._carry: tuple[str, ...] = ()
         """Soles that her centre of mass is to be over (none: both), and those that carry her."""
@@ -175,6 +176,8 @@ class Recovery:
 
     def _watch(self, sim: Simulation) -> None:
         """Step when the capture point leaves the support; when all is calm, bring the feet back."""
+        if not self._disturbed and self._balance is not None and self._balance.away(sim.terms) == 0.0:
+            return  # well inside: the common case, and told at once
         if not self._stands(sim):
             return  # the interrupted behaviour has lifted a foot itself
         seen = capture(sim, self.model, self.on)
@@ -315,7 +318,9 @@ class Recovery:
         """Make the objectives of balance over some soles, where some carry, in the present state."""
         self._over, self._carry = over, carry
         soles = over or tuple(self._soles.values())
-        self._own = [Balance(self.model, on=carry, terms=sim.terms, weight=CATCHING if catching else 1e4)]
+        self._balance = Balance(self.model, on=carry, terms=sim.terms, weight=CATCHING if catching else 1e4)
+        self._balance.attach(sim.scene)
+        self._own = [self._balance]
         if self.inner is None or self._disturbed:
             if not catching:
                 self._own += [ComOver(self.model, over=soles, reference=(0.0, 0.0), weight=100.0)]
