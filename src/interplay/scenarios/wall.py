@@ -33,7 +33,7 @@ class Wall(Aboard):
     summary: ClassVar[str] = "the platform under her tips hard, and a hand on a wall helps her to stand"
     edge: ClassVar[float] = 0.44
     shift: ClassVar[float] = 0.1
-    camera: ClassVar[base.Camera] = base.Camera(lookat=(0.15, 0, 0.75), distance=3.2, azimuth=110)
+    camera: ClassVar[base.Camera] = base.Camera(lookat=(0.15, 0, 0.75), distance=3.2, azimuth=40)
 
     class Parameters(Aboard.Parameters):
         """How hard the platform tips, and whether she uses the wall."""
