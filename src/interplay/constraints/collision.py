@@ -20,7 +20,7 @@ from interplay.constraints.collision_kernels import (
     KEPT,
     RELEASE,
     TOUCH,
-    any_below,
+    any_nearer,
     find_active,
     move_shapes,
     set_bounds,
@@ -213,14 +213,17 @@ class CollisionRows:
         """Find the witness points of the pairs that are near, and their rows."""
         limit, fromto = self._reach[near] + margin, np.empty((len(near), 6))
         distance = self._distances(terms, near, limit, fromto)
-        if not any_below(distance, limit):
+        some, touching = any_nearer(distance, limit)
+        if not some:
             return _NO_ROWS, _NO_PAIRS
         known = find_active(active.geoms, self._key, self._order, terms.model.ngeom, near)
-        for n, gap in enumerate(distance.tolist()):
-            if abs(gap) <= TOUCH:  # no direction of its own: keep the last one, or find one
+        if touching:
+            for n in np.flatnonzero(
+                np.abs(distance) <= TOUCH
+            ):  # no direction of its own: keep the last one, or find one
                 last = known[n]
                 self._hint[n] = active.u[last] if last >= 0 else self._way_apart(terms, self.pairs[near[n]])
-        count, staying = write_pair_rows(
+        count, staying, curved = write_pair_rows(
             terms.xpos,
             terms.xmat,
             terms.cvel,
@@ -230,6 +233,7 @@ class CollisionRows:
             self._bodies,
             self._geoms,
             self._zone,
+            self._lenient,
             near,
             limit,
             distance,
@@ -244,10 +248,10 @@ class CollisionRows:
         if not count:
             return _NO_ROWS, _NO_PAIRS
         rows = self._rows.first(count)
-        curved = rows.curved.nonzero()[0]
-        if len(curved):
-            rows.bias[curved] = self._second_difference(terms, rows, curved, dt)
-        set_bounds(self._zone, self._lenient, rows, dt)
+        if curved:
+            some = rows.curved.nonzero()[0]
+            rows.bias[some] = self._second_difference(terms, rows, some, dt)
+            set_bounds(self._zone, self._lenient, rows, count, dt)
         return rows, ActivePairs(*(part[:staying].copy() for part in self._kept))
 
     def _distances(self, terms: Kinematics, pairs: np.ndarray, limit: np.ndarray, fromto: np.ndarray) -> np.ndarray:

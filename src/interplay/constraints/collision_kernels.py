@@ -39,12 +39,13 @@ SAME, SLID, KEPT = 0.015, 0.02, 3
 
 
 @numba.njit(cache=True)
-def any_below(values, limits):
-    """Return whether any value is below its limit."""
-    least = np.inf
-    for k in range(values.shape[0]):
-        least = min(least, values[k] - limits[k])
-    return least < 0.0
+def any_nearer(distances, limits):
+    """Return whether any distance is below its limit, and whether any is that of bodies that just touch."""
+    some, touching = False, False
+    for k in range(distances.shape[0]):
+        some = some or distances[k] < limits[k]
+        touching = touching or abs(distances[k]) <= TOUCH
+    return some, touching
 
 
 @numba.njit(cache=True)
@@ -80,6 +81,7 @@ def write_pair_rows(
     bodies,
     geoms,
     zone,
+    lenient,
     near,
     limit,
     distance,
@@ -91,8 +93,11 @@ def write_pair_rows(
     rows,
     kept,
 ):
-    """Write the rows of all pairs inside their zones, or approaching too fast to stop, and what is kept of them."""
-    count, staying = 0, 0
+    """Write the rows of all pairs inside their zones, or approaching too fast to stop, and what is kept of them.
+
+    Return how many rows and how many pairs those are, and whether any row is curved.
+    """
+    count, staying, curved = 0, 0, False
     u = np.empty(3)
     for n in range(near.shape[0]):
         k, d = near[n], distance[n]
@@ -159,7 +164,10 @@ def write_pair_rows(
                     count += 1
         kept.count[staying] = size
         staying += 1
-    return count, staying
+    for n in range(count):
+        curved = curved or rows.curved[n]
+    set_bounds(zone, lenient, rows, count, dt)
+    return count, staying, curved
 
 
 @numba.njit(cache=True)
@@ -188,9 +196,9 @@ def _apart(p, q):
 
 
 @numba.njit(cache=True)
-def set_bounds(zone, lenient, rows, dt):
-    """Write the bounds (24)."""
-    for n in range(rows.pair.shape[0]):
+def set_bounds(zone, lenient, rows, count, dt):
+    """Write the bounds (24) of so many rows."""
+    for n in range(count):
         influence, security = zone[rows.pair[n], 0], zone[rows.pair[n], 1]
         allowed = approach_limit(rows.distance[n], rows.xi[n], influence, security, BRAKING, dt)
         if -TOUCHING < rows.distance[n] < security:  # inside the margin: withdraw, but without a jerk

@@ -194,12 +194,14 @@ class Programs:
         if not len(rows.pair):
             return False
         present = self.assembly.structure.slots if self.assembly else np.zeros(len(self._pairs.groups), np.int64)
+        if _suffice(present, self._pairs.group, rows.pair):
+            return False
         need = np.bincount(self._pairs.group[rows.pair], minlength=len(present))
         short = np.flatnonzero(need > present)
         for group in short.tolist():
             trees = self._pairs.groups[group]
             self._slots[trees] = max(self._slots.get(trees, 0), 2 * int(need[group]) + 2)
-        return bool(len(short))
+        return True
 
     def _refuse_nan(self, qp: QP, assembly: Assembly, state: State) -> None:
         """Raise when the program holds a number that is not finite (or a bound that is NaN), and name the objective if it is one."""
@@ -217,6 +219,15 @@ def _subtract(tau, bias, passive, applied, contact, free):
         tau[i] += bias[i] - passive[i] - applied[i] - contact[i]
     for i in free:
         tau[i] = 0.0
+
+
+@numba.njit(cache=True)
+def _suffice(slots, group, pairs):
+    """Return whether the slots of each group are enough for its pairs."""
+    left = slots.copy()
+    for k in pairs:
+        left[group[k]] -= 1
+    return left.min() >= 0
 
 
 @numba.njit(cache=True)

@@ -94,7 +94,7 @@ class Balance(Com):
 
     def away(self, terms: Kinematics) -> float:
         """Return how far the capture point is out of its polygon [m]; 0: all is well."""
-        motion = self.motion(terms, self.dofs)[0]
+        motion = self.motion(terms, self.dofs[:0])[0]
         place = terms.site_xpos[self._site]
         motion[0] -= place - self._start
         motion[1] -= terms.motion(self._body, place).velocity[:3]

@@ -71,28 +71,21 @@ class Com(Objective):
         return mass @ terms.xipos[self._bodies] / mass.sum()
 
     def motion(self, terms: Kinematics, dofs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the COM's position, velocity and bias acceleration as rows (3, 3), and its Jacobian over the trees' DOFs."""
-        return _com(
-            terms.body_mass,
-            terms.xipos,
-            terms.cvel,
-            terms.bias_acc,
-            terms.subtree_com,
-            terms.root,
-            terms.crb,
-            terms.cdof,
-            self._bodies,
-            dofs,
-            self._dof_body,
-        )
+        """Return the COM's position, velocity and bias acceleration as rows (3, 3), and its Jacobian over the trees' DOFs.
 
-    def against_reference(self, motion: np.ndarray, jac: np.ndarray, time: float) -> Feature:
-        """Return the feature from motion (3, 3) and Jacobian, on the axes chosen."""
-        return Feature(*_on_axes(motion, jac, self.axes, *self.reference.at(time)))
+        Over none of them where the Jacobian is not needed.
+        """
+        return com_motion(*self.moving(terms), dofs, self._dof_body)
+
+    def moving(self, terms: Kinematics) -> tuple[np.ndarray, ...]:
+        """Return what the group's motion depends on."""
+        t = terms
+        return t.body_mass, t.xipos, t.cvel, t.bias_acc, t.subtree_com, t.root, t.crb, t.cdof, self._bodies
 
     def feature(self, terms: Kinematics, time: float) -> Feature:
-        """Return position, velocity, Jacobian and bias of the group's COM."""
-        return self.against_reference(*self.motion(terms, self.dofs), time)
+        """Return position, velocity, Jacobian and bias of the group's COM, on the axes chosen."""
+        reference = self.reference.at(time)
+        return Feature(*_com_on_axes(*self.moving(terms), self.dofs, self._dof_body, self.axes, *reference))
 
     def places(self, terms: Kinematics, time: float) -> tuple[np.ndarray, np.ndarray] | None:
         """Return the centre of mass, and its reference on the axes chosen."""
@@ -111,7 +104,8 @@ def _axes(axes: Sequence[str]) -> np.ndarray:
 
 
 @numba.njit(cache=True)
-def _com(body_mass, xipos, cvel, bias_acc, com, root, crb, cdof, bodies, dofs, dof_body):
+def com_motion(body_mass, xipos, cvel, bias_acc, com, root, crb, cdof, bodies, dofs, dof_body):
+    """Return position, velocity and bias acceleration as rows (3, 3) of the bodies' centre of mass, and its Jacobian."""
     total = 0.0
     motion, point, r = np.zeros((3, 3)), np.empty((2, 6)), np.empty(3)
     for b in bodies:
@@ -140,7 +134,15 @@ def _com(body_mass, xipos, cvel, bias_acc, com, root, crb, cdof, bodies, dofs, d
 
 
 @numba.njit(cache=True)
-def _on_axes(motion, jac, axes, value, velocity, acceleration):
+def _com_on_axes(
+    body_mass, xipos, cvel, bias_acc, com, root, crb, cdof, bodies, dofs, dof_body, axes, value, velocity, acceleration
+):
+    motion, jac = com_motion(body_mass, xipos, cvel, bias_acc, com, root, crb, cdof, bodies, dofs, dof_body)
+    return on_axes(motion, jac, axes, value, velocity, acceleration)
+
+
+@numba.njit(cache=True)
+def on_axes(motion, jac, axes, value, velocity, acceleration):
     """Return error, velocity, Jacobian and bias along some axes."""
     n = axes.shape[0]
     error, rate, rows, bias = np.empty(n), np.empty(n), np.empty((n, jac.shape[1])), np.empty(n)

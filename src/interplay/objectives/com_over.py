@@ -10,7 +10,7 @@ import numpy as np
 
 from interplay.errors import InputError, number
 from interplay.objectives.base import Feature
-from interplay.objectives.com import Com
+from interplay.objectives.com import Com, com_motion, on_axes
 from interplay.scene.kinematics import Kinematics, point_column, point_motion
 from interplay.scene.scene import Scene
 
@@ -69,25 +69,22 @@ class ComOver(Com):
 
     def feature(self, terms: Kinematics, time: float) -> Feature:
         """Return offset, relative velocity, Jacobian and bias."""
-        motion, own = self.motion(terms, self._own)
-        jac = np.zeros((3, len(self.dofs)))
-        jac[:, self._columns] = own
-        _less_middle(
-            terms.site_xpos,
-            terms.cvel,
-            terms.bias_acc,
-            terms.subtree_com,
-            terms.root,
-            terms.cdof,
-            terms.chain_start,
-            terms.chain_dofs,
-            self._sites,
-            self._site_body,
-            self.dofs,
-            jac,
-            motion,
+        return Feature(
+            *_over(
+                *self.moving(terms),
+                self._own,
+                self._dof_body,
+                terms.site_xpos,
+                terms.chain_start,
+                terms.chain_dofs,
+                self._sites,
+                self._site_body,
+                self.dofs,
+                self._columns,
+                self.axes,
+                *self.reference.at(time),
+            )
         )
-        return self.against_reference(motion, jac, time)
 
     def add_to(self, terms: Kinematics, time: float, cost: Any) -> None:
         """Add the cost; what is far off pulls less than it is far."""
@@ -104,10 +101,36 @@ class ComOver(Com):
 
 
 @numba.njit(cache=True)
-def _less_middle(
-    site_xpos, cvel, bias_acc, com, root, cdof, chain_start, chain_dofs, sites, site_body, dofs, jac, motion
+def _over(
+    body_mass,
+    xipos,
+    cvel,
+    bias_acc,
+    com,
+    root,
+    crb,
+    cdof,
+    bodies,
+    own,
+    dof_body,
+    site_xpos,
+    chain_start,
+    chain_dofs,
+    sites,
+    site_body,
+    dofs,
+    columns,
+    axes,
+    value,
+    velocity,
+    acceleration,
 ):
-    """Subtract the middle of the sites from position, velocity and bias acceleration, and its Jacobian."""
+    """Return error, velocity, Jacobian and bias of the centre of mass less the middle of the sites, along some axes."""
+    motion, moves = com_motion(body_mass, xipos, cvel, bias_acc, com, root, crb, cdof, bodies, own, dof_body)
+    jac = np.zeros((3, dofs.shape[0]))
+    for k in range(columns.shape[0]):
+        for i in range(3):
+            jac[i, columns[k]] = moves[i, k]
     share, point, column, r = 1.0 / sites.shape[0], np.empty((2, 6)), np.empty(6), np.empty(3)
     for k in range(sites.shape[0]):
         body, p = site_body[k], site_xpos[sites[k]]
@@ -125,3 +148,4 @@ def _less_middle(
             point_column(cdof[chain_dofs[j]], r, column)
             for i in range(3):
                 jac[i, at] -= share * column[i]
+    return on_axes(motion, jac, axes, value, velocity, acceleration)

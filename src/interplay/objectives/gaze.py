@@ -12,7 +12,7 @@ from interplay.maths.rotations import turn_between
 from interplay.objectives.base import Feature, Objective
 from interplay.objectives.reference import as_reference
 from interplay.scene.frame import Frame
-from interplay.scene.kinematics import Kinematics
+from interplay.scene.kinematics import Kinematics, point_motion_and_jacobian
 from interplay.scene.scene import Scene
 
 
@@ -66,17 +66,16 @@ class Gaze(Objective):
     def feature(self, terms: Kinematics, time: float) -> Feature:
         """Return the rotation error with the angular Jacobian across the line of sight."""
         p, R = self.frame.pose(terms)
-        target = self._looked_at(terms, time)
-        v, a, jacobian = terms.point(self.frame.body, p)
-        return Feature(*_across(p, R, self._axis, target, v, jacobian, a))
+        return Feature(*_across(*terms.moving, self.frame.body, p, R, self._axis, self._looked_at(terms, time)))
 
 
 @numba.njit(cache=True)
-def _across(p, R, axis, target, v, J, a):
+def _across(cdof, cvel, bias_acc, com, root, chain_start, chain_dofs, body, p, R, axis, target):
     """Return the rotation from the line of sight to an axis, and the parts of a frame's turning across that line.
 
     Turning about the line of sight is free: 1 − s sᵀ takes it out.
     """
+    v, a, J = point_motion_and_jacobian(cdof, cvel, bias_acc, com, root, chain_start, chain_dofs, body, p)
     sight, looks, far = np.empty(3), np.empty(3), 0.0
     for i in range(3):
         looks[i] = R[i, 0] * axis[0] + R[i, 1] * axis[1] + R[i, 2] * axis[2]

@@ -17,6 +17,8 @@ from interplay.objectives.reference import Sample
 from interplay.scene.kinematics import Kinematics
 from interplay.scene.scene import Scene
 
+_STRAIGHT = np.zeros(3)
+
 
 class Meet(Pose):
     """Pose of a surface on its way to another surface (patches face to face, grips along their axes), or to a point.
@@ -57,18 +59,18 @@ class Meet(Pose):
         self._start = np.concatenate([terms.site_xpos[site], quaternion_of(terms.site_xmat[site])])
         self._planar = bool(terms.model.site_type[site] == int(mujoco.mjtGeom.mjGEOM_BOX))
         self._by, self._pointing = self._along("by", by, terms), self._along("pointing", pointing, terms)
-        if self._by is not None and not self._planar:
+        if by is not None and not self._planar:
             raise InputError(f"by: expected patches, got {surface!r}: grips meet in their middle")
-        if self._pointing is not None:
+        if pointing is not None:
             length = float(np.linalg.norm(self._pointing))
             if length < 1e-3:
                 raise InputError(f"pointing: expected a direction along {target!r}, got {pointing!r}")
             self._pointing /= length
 
-    def _along(self, what: str, value: Sequence[float] | None, terms: Kinematics) -> np.ndarray | None:
+    def _along(self, what: str, value: Sequence[float] | None, terms: Kinematics) -> np.ndarray:
         """Return the part of a vector (world axes) that lies along the target, in the target's axes: it moves with that."""
         if value is None:
-            return None
+            return np.zeros(3)
         if not isinstance(self._goal, str):
             raise InputError(f"{what}: expected a surface to meet, got a point")
         axes = terms.site_xmat[_site(terms, self._goal)].reshape(3, 3)
@@ -84,17 +86,12 @@ class Meet(Pose):
         if self._target < 0:
             return np.concatenate([self._goal, self._start[3:]])
         place, turn = terms.site_xpos[self._target], terms.site_xmat[self._target].reshape(3, 3)
-        goal = _face_to_face(self._start[3:], place, turn, self._planar, self._stand_off)
-        if self._by is not None:
-            goal[:3] += turn @ self._by
-        if self._pointing is not None:
-            goal[3:] = quaternion_of(_pointed(goal[3:], turn, self._pointing))
-        return goal
+        return _face_to_face(self._start, place, turn, self._planar, self._stand_off, self._by, self._pointing)
 
     def sample(self, terms: Kinematics, time: float) -> Sample:
         """Return the sample of the path to where the surfaces meet at the given state."""
         goal = self.goal(terms)
-        arch = np.zeros(3) if self._via is None else self._via - (self._start[:3] + goal[:3]) / 2
+        arch = _STRAIGHT if self._via is None else self._via - (self._start[:3] + goal[:3]) / 2
         return Sample(*pose_on_path(self._start, goal, arch, time - self._begin, self._seconds))
 
     def feature(self, terms: Kinematics, time: float) -> Feature:
@@ -120,33 +117,33 @@ def _site(terms: Kinematics, surface: str) -> int:
 
 
 @numba.njit(cache=True)
-def _face_to_face(start, place, turn, planar, stand_off):
-    """Return the pose (7,) before a surface to which an orientation comes by the shortest turn: patches face each other."""
-    now, goal, about = rotation(start), np.empty(7), np.empty(3)
+def _face_to_face(start, place, turn, planar, stand_off, by, pointing):
+    """Return the pose (7,) on a surface to which a pose comes by the shortest turn: patches face each other.
+
+    ``by`` is where on it, and ``pointing`` where the x axis then points, unless it is zero: both in the surface's axes.
+    """
+    now, goal, about = rotation(start[3:]), np.empty(7), np.empty(3)
     along = now[0, 2] * turn[0, 2] + now[1, 2] * turn[1, 2] + now[2, 2] * turn[2, 2]
     way = -1.0 if planar or along < 0.0 else 1.0
     for i in range(3):
         j, k = (i + 1) % 3, (i + 2) % 3
         about[i] = now[j, 2] * (way * turn[k, 2]) - now[k, 2] * (way * turn[j, 2])
-        goal[i] = place[i] + stand_off * turn[i, 2]
+        goal[i] = place[i] + stand_off * turn[i, 2] + turn[i, 0] * by[0] + turn[i, 1] * by[1]
     sine = np.sqrt(about[0] * about[0] + about[1] * about[1] + about[2] * about[2])
     angle = np.arctan2(sine, way * along)
     for i in range(3):
         about[i] = about[i] * (angle / sine) if sine > 1e-9 else angle * now[i, 0]
-    quat = turned(about, start)
+    quat = turned(about, start[3:])
+    if pointing[0] != 0.0 or pointing[1] != 0.0:  # turn on about the normal
+        now, ahead, aside = rotation(quat), 0.0, 0.0
+        for i in range(3):
+            wanted = turn[i, 0] * pointing[0] + turn[i, 1] * pointing[1]
+            ahead += now[i, 0] * wanted
+            aside += now[i, 1] * wanted
+        angle = np.arctan2(aside, ahead)
+        for i in range(3):
+            about[i] = angle * now[i, 2]
+        quat = turned(about, quat)
     for i in range(4):
         goal[3 + i] = quat[i]
     return goal
-
-
-@numba.njit(cache=True)
-def _pointed(quat, turn, pointing):
-    """Return the axes (3, 3) with the normal of an orientation whose x axis points along a target (in the target's axes)."""
-    now, out = rotation(quat), np.empty((3, 3))
-    for i in range(3):
-        out[i, 0] = turn[i, 0] * pointing[0] + turn[i, 1] * pointing[1] + turn[i, 2] * pointing[2]
-        out[i, 2] = now[i, 2]
-    for i in range(3):
-        j, k = (i + 1) % 3, (i + 2) % 3
-        out[i, 1] = out[j, 2] * out[k, 0] - out[k, 2] * out[j, 0]
-    return out
