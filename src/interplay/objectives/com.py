@@ -75,17 +75,12 @@ class Com(Objective):
 
         Over none of them where the Jacobian is not needed.
         """
-        return com_motion(*self.moving(terms), dofs, self._dof_body)
-
-    def moving(self, terms: Kinematics) -> tuple[np.ndarray, ...]:
-        """Return what the group's motion depends on."""
-        t = terms
-        return t.body_mass, t.xipos, t.cvel, t.bias_acc, t.subtree_com, t.root, t.crb, t.cdof, self._bodies
+        return com_motion(*terms.massive, self._bodies, dofs, self._dof_body)
 
     def feature(self, terms: Kinematics, time: float) -> Feature:
         """Return position, velocity, Jacobian and bias of the group's COM, on the axes chosen."""
         reference = self.reference.at(time)
-        return Feature(*_com_on_axes(*self.moving(terms), self.dofs, self._dof_body, self.axes, *reference))
+        return Feature(*_com_on_axes(*terms.massive, self._bodies, self.dofs, self._dof_body, self.axes, *reference))
 
     def places(self, terms: Kinematics, time: float) -> tuple[np.ndarray, np.ndarray] | None:
         """Return the centre of mass, and its reference on the axes chosen."""

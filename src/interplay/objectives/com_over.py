@@ -71,7 +71,8 @@ class ComOver(Com):
         """Return offset, relative velocity, Jacobian and bias."""
         return Feature(
             *_over(
-                *self.moving(terms),
+                *terms.massive,
+                self._bodies,
                 self._own,
                 self._dof_body,
                 terms.site_xpos,

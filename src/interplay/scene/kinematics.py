@@ -75,6 +75,17 @@ class Kinematics:
         """What ``point_motion_and_jacobian`` takes of the terms."""
         self.subtree_mass = m.body_subtreemass
         self.body_mass = m.body_mass
+        self.massive = (
+            self.body_mass,
+            self.xipos,
+            self.cvel,
+            self.bias_acc,
+            self.subtree_com,
+            self.root,
+            self.crb,
+            self.cdof,
+        )
+        """What the motion of a centre of mass depends on."""
 
     qpos: np.ndarray
     qvel: np.ndarray
