@@ -12,7 +12,7 @@ ENDS = {"head": (0.02, 0, 0.18), "foot": (0.15, 0, -0.05), "hand": (0, 0, -0.16)
 
 
 def squats(model: ip.Humanoid, frames=150, fps=60.0, name="ann"):
-    """A scene and configurations in which someone squats twice on feet that stay, waves, turns and nods."""
+    """A scene and configurations in which someone squats twice on feet that stay, raises an arm, turns and nods."""
     scene = ip.Scene().add(model, name)
     m = scene.model
     d = mujoco.MjData(m)
@@ -31,7 +31,7 @@ def squats(model: ip.Humanoid, frames=150, fps=60.0, name="ann"):
             f"{side}_knee_flexion": 0.35 + 1.15 * deep,
             f"{side}_ankle_flexion": 0.15 + 0.35 * deep,
             f"{side}_shoulder_flexion": 0.6 + 0.5 * sign * wave,
-            f"{side}_shoulder_abduction": 0.5 + 0.2 * wave,
+            f"{side}_shoulder_abduction": 0.5 + 0.2 * wave if side == "left" else 1.2 + 0.33 * wave,  # 88°: almost singular
             f"{side}_shoulder_rotation": 0.2 * wave,
             f"{side}_elbow_flexion": 0.9 + 0.4 * sign * wave,
             f"{side}_forearm_rotation": 0.3 * wave,

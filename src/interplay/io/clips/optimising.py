@@ -28,7 +28,7 @@ _TURN = {
     "clavicle": 0.3,
 }
 """Weights of orientations [1/rad²]; others 1."""
-_OURS = 3.0
+_OURS = 30.0
 """How much more orientations count of a skeleton with our own names: they are no fit."""
 _TWISTING = ("upper_arm", "forearm", "thigh", "shank")
 _HIPS, _ANKLES = 300.0, 150.0
