@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import mujoco
 import numba
 import numpy as np
@@ -14,6 +16,19 @@ _MOST = 512
 """Most pairs of bodies that are told of a step."""
 CARRIES = 1.0
 """A force [N] from which a body counts as carried."""
+
+
+class Forces(NamedTuple):
+    """What acted in a step of the simulator: in ``MjData`` and from outside."""
+
+    constraint: np.ndarray
+    """Of all constraints (nv,)."""
+    applied: np.ndarray
+    """From outside (nv,): pushes, and what grips gave."""
+    pushes: np.ndarray
+    """Of that, pushes (nv,)."""
+    springs: np.ndarray
+    """Of that, what the grip of each contact gave (n, 6): world axes, at its frame."""
 
 
 class Meter:
@@ -34,6 +49,7 @@ class Meter:
         self.rows = ContactRows(terms, ())
         self.jacobian = np.zeros((0, 6, 0))
         self._bodies = np.zeros((0, 2), np.int64)
+        self._meant: frozenset[int] = frozenset()
         self._wrench, self._carried, self._steps = np.zeros((0, 6)), np.zeros(m.nbody), 0
 
     def begin(self, contacts: tuple[Contact, ...], time: float) -> None:
@@ -42,22 +58,19 @@ class Meter:
             self.rows = ContactRows(self._terms, contacts)
             self.jacobian = np.zeros((len(contacts), 6, self.rows.width))
             self._bodies = np.array([(c.first.body, c.second.body) for c in contacts], np.int64).reshape(-1, 2)
+            self._meant = frozenset(self._bodies.ravel().tolist())
         self.rows.update(self._terms, time, self._dt, self.jacobian)
         self._wrench, self._steps = np.zeros((len(contacts), 6)), 0
         self._carried[:] = 0.0
         self._all[:] = 0.0
         self._found[0] = 0
 
-    def take(self, d: mujoco.MjData, springs: np.ndarray, applied: np.ndarray) -> None:
-        """Add what acted in a step of the simulator.
-
-        ``springs`` (n, 6) is what grips gave, world axes at their frames; ``applied`` (nv,) what pushes did.
-        """
+    def take(self, d: mujoco.MjData, given: Forces) -> None:
+        """Add what acted in a step of the simulator."""
         self._steps += 1
-        self._wrench += springs
-        self._all += d.qfrc_constraint + (d.qfrc_applied - applied)
-        found = d.contact
+        _add(*given, self._wrench, self._all)
         if d.ncon:
+            found = d.contact
             _add_up(
                 found.geom, found.pos, found.frame, found.dim, found.efc_address, d.efc_force, self._geom_body, self._fixed,
                 self._bodies, self.rows.position, self._wrench, self._carried, self._pairs, self._forces, self._found,
@@ -74,16 +87,32 @@ class Meter:
 
     def end(self) -> tuple[np.ndarray, np.ndarray, tuple[int, ...]]:
         """Return mean wrenches (n, 6) in contact axes, their generalized force (nv,), and who is carried without being meant to."""
-        rows, mean = self.rows, self._wrench / max(self._steps, 1)
-        unknowns = np.zeros(rows.size)
-        for k, w in enumerate(mean):
-            R, at = rows.rotation[k], rows.start[k]
-            both = np.concatenate([R.T @ w[:3], R.T @ w[3:]])
-            unknowns[at : at + rows.dim[k]] = both[: rows.dim[k]]
+        rows, steps = self.rows, max(self._steps, 1)
+        unknowns = np.empty(rows.size)
+        _in_contact_axes(self._wrench, steps, rows.rotation, rows.start, rows.dim, unknowns)
         wrenches, _, total = rows.forces(self._terms, unknowns, self.jacobian)
-        meant = set(self._bodies.ravel().tolist())
-        carried = np.flatnonzero(self._carried / max(self._steps, 1) > CARRIES)
-        return wrenches, total, tuple(int(b) for b in carried if int(b) not in meant)
+        carried = (self._carried > CARRIES * steps).nonzero()[0].tolist()
+        return wrenches, total, tuple(b for b in carried if b not in self._meant)
+
+
+@numba.njit(cache=True)
+def _add(constraint, applied, pushes, springs, wrench, everything):
+    for i in range(everything.shape[0]):
+        everything[i] += constraint[i] + (applied[i] - pushes[i])
+    for k in range(wrench.shape[0]):
+        for i in range(6):
+            wrench[k, i] += springs[k, i]
+
+
+@numba.njit(cache=True)
+def _in_contact_axes(wrench, steps, rotation, start, dim, out):
+    """Write the mean of what was added up in so many steps, as the unknowns of a program."""
+    for k in range(wrench.shape[0]):
+        for r in range(dim[k]):
+            part, i, total = 3 * (r // 3), r % 3, 0.0
+            for j in range(3):
+                total += rotation[k, j, i] * wrench[k, part + j]
+            out[start[k] + r] = total / steps
 
 
 @numba.njit(cache=True)

@@ -16,19 +16,24 @@ class Motors:
 
     def __init__(self, m: mujoco.MjModel):
         """Take the model, whose bias types change from plan to plan."""
-        self._model, self._limit = m, torque_limits(m)
+        self._model, self._limit = m, np.nan_to_num(torque_limits(m), nan=0.0, posinf=np.inf)
         self._dof = m.jnt_dofadr[m.actuator_trnid[:, 0]].astype(np.int64)
         self._gear = m.actuator_gear[:, 0].copy()
         self._held, self._given, self._steps = np.zeros(m.nv), np.zeros(m.nu), 0
         self._on = np.zeros(m.nu, bool)
-        """Which are servos."""
+        """Which are servos …"""
+        self._serves = True
+        """… and whether any may be."""
 
     def begin(self, d: mujoco.MjData, plan: Plan) -> None:
         """Take up a plan's torques and servos."""
         m, limit = self._model, self._limit
-        self._held = np.where(np.isnan(limit), 0.0, np.clip(plan.tau, -limit, limit))
+        self._held = np.minimum(np.maximum(plan.tau, -limit), limit)
         d.ctrl[:] = self._held[self._dof] / self._gear
+        if plan.servo is None and not self._serves:
+            return
         self._on = np.zeros(m.nu, bool) if plan.servo is None else np.isin(self._dof, plan.servo.dofs)
+        self._serves = plan.servo is not None
         m.actuator_biastype[:] = np.where(self._on, _SERVO, _TORQUE)
         if plan.servo is not None:
             # MuJoCo adds −kp q − kd v, and limits the sum.
@@ -40,7 +45,7 @@ class Motors:
 
     def take(self, d: mujoco.MjData) -> None:
         """Add what the servos gave in a step of the simulator: implicitly, at the speed that the step led to, unless at their limits."""
-        if self._on.any():
+        if self._serves:
             m, force = self._model, d.actuator_force
             within = (force > m.actuator_forcerange[:, 0]) & (force < m.actuator_forcerange[:, 1])
             free = within | ~m.actuator_forcelimited.astype(bool)
@@ -50,7 +55,8 @@ class Motors:
 
     def end(self) -> np.ndarray:
         """Return the mean torques (nv,) that motors gave, within their limits."""
-        tau, dofs = self._held, self._dof[self._on]
-        if len(dofs):
+        tau = self._held
+        if self._serves:
+            dofs = self._dof[self._on]
             tau[dofs] = np.clip(self._given[self._on] / self._steps, -self._limit[dofs], self._limit[dofs])
         return tau

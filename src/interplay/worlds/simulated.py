@@ -18,7 +18,7 @@ from interplay.errors import StateError
 from interplay.scene.kinematics import Kinematics
 from interplay.scene.scene import Scene
 from interplay.scene.simulator import steps_within
-from interplay.worlds.measuring import Meter
+from interplay.worlds.measuring import Forces, Meter
 from interplay.worlds.motors import Motors
 from interplay.worlds.springs import OFF, Springs
 from interplay.worlds.world import Outcome, Substeps
@@ -46,6 +46,9 @@ class SimulatedWorld:
         m = scene.model
         self._motors = Motors(m)
         self._springs, self._meter = Springs(), Meter(m, self._terms, dt)
+        d = self._data
+        self._qpos, self._qvel, self._applied, self._constraint = d.qpos, d.qvel, d.qfrc_applied, d.qfrc_constraint
+        """Parts of the simulator's data, which stay where they are."""
         self._at: tuple[np.ndarray, np.ndarray] | None = None
         """The configuration and velocity that the simulator is in."""
         self._warm = np.zeros(m.nv)
@@ -64,19 +67,20 @@ class SimulatedWorld:
         self._meter.begin(plan.contacts, state.time)
         self._springs.begin(self._terms, self._meter.rows, self._meter.jacobian)
         told: list[tuple] = []
+        given = Forces(self._constraint, self._applied, state.applied, self._springs.wrenches)
         for k in range(self._steps):
             mujoco.mj_step1(m, d)
-            d.qfrc_applied[:] = state.applied
+            self._applied[:] = state.applied
             self._springs.pull(m, d, state.time)
             if self.keeps_substeps:
                 when = state.time + k * m.opt.timestep
                 told.append((when, *(a.copy() for a in (d.qpos, d.qvel, d.ctrl, m.actuator_biastype, d.qfrc_applied))))
             mujoco.mj_step2(m, d)
             self._motors.take(d)
-            self._meter.take(d, self._springs.wrenches, state.applied)
-        if d.warning[mujoco.mjtWarning.mjWARN_BADQACC].number or not np.isfinite(d.qpos).all():
+            self._meter.take(d, given)
+        qpos, qvel = self._qpos.copy(), self._qvel.copy()
+        if d.warning[mujoco.mjtWarning.mjWARN_BADQACC].number or not np.isfinite(qpos).all():
             raise StateError(f"at t = {state.time:.4f} s, the simulator's accelerations are not finite")
-        qpos, qvel = d.qpos.copy(), d.qvel.copy()
         self._at = qpos, qvel
         qacc = (qvel - state.qvel) / self._dt
         wrenches, contact, resting = self._meter.end()
