@@ -32,7 +32,7 @@ from interplay.motion.catching import (
 )
 from interplay.motion.footsteps import SIDES, Footprint, heading, other_side, standing
 from interplay.motion.machine import Entry
-from interplay.objectives.balance import Balance
+from interplay.objectives.balance import Balance, drawn_in, outside, support
 from interplay.objectives.base import Objective
 from interplay.objectives.com_over import ComOver
 from interplay.objectives.pose import Orientation, Point
@@ -42,6 +42,8 @@ from interplay.scene.scene import GROUND
 if TYPE_CHECKING:
     from interplay.simulation import Simulation
 
+EDGE, LINGERS = 0.015, 0.2
+"""A capture point nearer to the edge of the support than this [m] for so long [s] does not come back by itself: she steps."""
 LEAVING, LOST = 0.01, 0.03
 """How far out of the support the capture point is [m] when she steps; out of the one foot that she stands on, when the other is led to
 catch her."""
@@ -59,6 +61,8 @@ SHRINK = 0.2
 """By what part the region of a sole is drawn in while it is the only one: an edge that lifts then has no other foot to fall back on."""
 CATCHING, HEIGHT, FOOT = 500.0, 30.0, 1500.0
 """Weights while she catches herself: of pressing where it stops her, of her height, and of the foot's path …"""
+RISE = 0.03
+"""How fast she rises again [m/s]: who pushes herself up pushes herself on."""
 GENTLE = 0.5
 """… and by what part that is less, weight and stiffness, on the way back."""
 SHORT, WIDE = 0.35, 0.4
@@ -95,6 +99,7 @@ class Recovery:
         self._made: Entry | None = None
         """The state in which its objectives were made."""
         self._calm_since = math.inf
+        self._edge_since = math.inf
         self._disturbed = False
         """Whether she has left her place, and what is interrupted waits."""
         self.steps = 0
@@ -181,7 +186,7 @@ class Recovery:
         if not self._stands(sim):
             return  # the interrupted behaviour has lifted a foot itself
         seen = capture(sim, self.model, self.on)
-        if off(sim, self._soles.values(), seen.point) > LEAVING * seen.height:
+        if self._leaves(sim, seen):
             self._begin(sim, self._choose(sim, seen), swing_seconds(seen), catching=True)
             return
         if not self._disturbed:
@@ -193,6 +198,17 @@ class Recovery:
             self._calm_since = sim.time
         elif sim.time - self._calm_since > CALM_FOR:
             self._go_back(sim, seen)
+
+    def _leaves(self, sim: Simulation, seen: Capture) -> bool:
+        """Return whether the capture point leaves the support, or hangs on its edge for too long."""
+        hull = support(sim.terms, [sim.scene.site(sole) for sole in self._soles.values()])
+        if float(np.linalg.norm(outside(hull, seen.point))) > LEAVING * seen.height:
+            return True
+        if float(np.linalg.norm(outside(drawn_in(hull, EDGE * seen.height), seen.point))) == 0.0:
+            self._edge_since = math.inf
+        elif self._edge_since == math.inf:
+            self._edge_since = sim.time
+        return sim.time - self._edge_since > LINGERS
 
     def _go_back(self, sim: Simulation, seen: Capture) -> None:
         """Bring a foot back when she stands on the other one; or shift over to that; or be done."""
@@ -255,7 +271,7 @@ class Recovery:
         """Lift a foot."""
         side = end.side
         sole, stance = self._soles[side], self._soles[other_side(side)]
-        self._disturbed, self._calm_since = True, math.inf
+        self._disturbed, self._calm_since, self._edge_since = True, math.inf, math.inf
         self.steps += catching
         feet = standing(sim, self.model)
         beside = end._replace(place=end.place - feet[other_side(side)].place)
@@ -326,7 +342,9 @@ class Recovery:
                 self._own += [ComOver(self.model, over=soles, reference=(0.0, 0.0), weight=100.0)]
             # Who comes to stand on one foot rises when she is there: from a lunge she could not do both.
             weight = HEIGHT if catching else 3.0 if len(carry) > len(over) > 0 else 30.0
-            self._own += [ComOver(self.model, over=soles, axes="z", weight=weight, max_speed=None)]
+            self._own += [
+                ComOver(self.model, over=soles, axes="z", weight=weight, max_speed=RISE if not catching else None)
+            ]
         sim.live.adjustments.take_up(self._own, self.label)
 
     # -- what it sees --------------------------------------------------------------------------------------------------
