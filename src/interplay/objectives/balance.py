@@ -16,8 +16,8 @@ import numpy as np
 from interplay.errors import InputError, number, unknown_name
 from interplay.maths.hull import convex_hull
 from interplay.objectives.base import Feature
-from interplay.objectives.com import Com
-from interplay.scene.kinematics import Kinematics
+from interplay.objectives.com import Com, com_motion
+from interplay.scene.kinematics import Kinematics, point_motion
 from interplay.scene.scene import Scene
 
 _RETURN = 3.0
@@ -94,11 +94,9 @@ class Balance(Com):
 
     def away(self, terms: Kinematics) -> float:
         """Return how far the capture point is out of its polygon [m]; 0: all is well."""
-        motion = self.motion(terms, self.dofs[:0])[0]
         place = terms.site_xpos[self._site]
-        motion[0] -= place - self._start
-        motion[1] -= terms.motion(self._body, place).velocity[:3]
-        return _leaving(motion, self._floor, self._gravity, self.polygon)[1]
+        seen = self._body, place, self._start, self._floor, self._gravity, self.polygon
+        return _away(*terms.massive, self._bodies, self.dofs[:0], self._dof_body, *seen)
 
     def error(self, terms: Kinematics, time: float) -> np.ndarray:
         """Return how far the capture point is out of its polygon."""
@@ -166,6 +164,22 @@ def outside(polygon, point):
     if inside:
         found[0], found[1] = 0.0, 0.0
     return found
+
+
+@numba.njit(cache=True)
+def _away(
+    body_mass, xipos, cvel, bias_acc, com, root, crb, cdof, bodies, dofs, dof_body, seen_from, place, start, floor, gravity, polygon
+):  # fmt: skip
+    """Return how far the capture point of some bodies is out of a polygon that goes along with a place of another."""
+    motion, _ = com_motion(body_mass, xipos, cvel, bias_acc, com, root, crb, cdof, bodies, dofs, dof_body)
+    r, point = np.empty(3), np.empty((2, 6))
+    for i in range(3):
+        r[i] = place[i] - com[root[seen_from], i]
+    point_motion(cvel[seen_from], bias_acc[seen_from], r, point)
+    for i in range(3):
+        motion[0, i] -= place[i] - start[i]
+        motion[1, i] -= point[0, i]
+    return _leaving(motion, floor, gravity, polygon)[1]
 
 
 @numba.njit(cache=True)

@@ -48,12 +48,14 @@ class SimulatedWorld:
         self._springs, self._meter = Springs(), Meter(m, self._terms, dt)
         d = self._data
         self._qpos, self._qvel, self._applied, self._constraint = d.qpos, d.qvel, d.qfrc_applied, d.qfrc_constraint
+        self._bad = d.warning[int(mujoco.mjtWarning.mjWARN_BADQACC)]
         """Parts of the simulator's data, which stay where they are."""
         self._at: tuple[np.ndarray, np.ndarray] | None = None
         """The configuration and velocity that the simulator is in."""
         self._warm = np.zeros(m.nv)
         """First guess of the simulator's solver where it starts anew."""
-        self._masses = m.body_mass.copy()
+        self._mass, self._masses = m.body_mass, m.body_mass.copy()
+        """Masses as they are, and as MuJoCo has derived from."""
         self.keeps_substeps = False
         """Whether outcomes tell every step of the simulator."""
 
@@ -68,18 +70,19 @@ class SimulatedWorld:
         self._springs.begin(self._terms, self._meter.rows, self._meter.jacobian)
         told: list[tuple] = []
         given = Forces(self._constraint, self._applied, state.applied, self._springs.wrenches)
+        applied, springs, meter, motors = self._applied, self._springs, self._meter, self._motors
         for k in range(self._steps):
             mujoco.mj_step1(m, d)
-            self._applied[:] = state.applied
-            self._springs.pull(m, d, state.time)
+            applied[:] = state.applied
+            springs.pull(m, d, state.time)
             if self.keeps_substeps:
                 when = state.time + k * m.opt.timestep
                 told.append((when, *(a.copy() for a in (d.qpos, d.qvel, d.ctrl, m.actuator_biastype, d.qfrc_applied))))
             mujoco.mj_step2(m, d)
-            self._motors.take(d)
-            self._meter.take(d, given)
+            motors.take(d)
+            meter.take(d, given)
         qpos, qvel = self._qpos.copy(), self._qvel.copy()
-        if d.warning[mujoco.mjtWarning.mjWARN_BADQACC].number or not np.isfinite(qpos).all():
+        if self._bad.number or not np.isfinite(qpos).all():
             raise StateError(f"at t = {state.time:.4f} s, the simulator's accelerations are not finite")
         self._at = qpos, qvel
         qacc = (qvel - state.qvel) / self._dt
@@ -103,10 +106,9 @@ class SimulatedWorld:
 
     def _weigh(self) -> None:
         """Bring what MuJoCo derives from masses up to those that were changed: its solver's scales are among it."""
-        m = self._model
-        if not np.array_equal(m.body_mass, self._masses):
-            self._masses = m.body_mass.copy()
-            mujoco.mj_setConst(m, mujoco.MjData(m))
+        if (self._mass != self._masses).any():
+            self._masses = self._mass.copy()
+            mujoco.mj_setConst(self._model, mujoco.MjData(self._model))
 
     def _take_up(self, state: State) -> None:
         """Put the simulator where the state is, unless it is there already: its warm start is a part of it."""
