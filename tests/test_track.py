@@ -5,6 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import interplay as ip
+from interplay.catalogue import scenario
 from interplay.motion.clip import Clip, motion
 
 JOINTS = ("torso_yaw", "right_shoulder_abduction", "right_elbow_flexion", "head_yaw", "left_knee_flexion")
@@ -92,6 +93,9 @@ def test_single_joints_have_their_own_weight_and_stiffness(wave):
         def add_diagonal(self, dofs, weight, weights, rate):
             self.rate = dict(zip(track.joints, rate, strict=True))
 
+        def held(self, bodies, time):
+            return 0.0
+
     cost = Cost()
     qpos = sim.terms.qpos.copy()
     wanted = track.reference.at(0.0).value
@@ -133,3 +137,21 @@ def test_a_boxer_walks():
     assert sim.com("ann")[0][0] > 1.2
     assert np.mean(errors) < np.radians(2.5)
     assert np.percentile(errors, 95) < np.radians(8.0)
+
+
+def test_who_holds_something_follows_with_trunk_and_head():
+    """The poles stay where they are; free arms follow."""
+    sim = scenario("king")({"carried": True}).simulation()
+    sim.run(0.5)
+    litter = sim.scene.body("litter")
+    before, heights, errors = sim.terms.xpos[litter, 2], [], []
+    tracked = ip.track(ip.Playback(ip.Clip.load("duck"), begin=sim.time), "front", weight=5.0)
+    sim.objectives += tracked
+    head = [k for k, name in enumerate(tracked[0].joints) if "neck" in name or "head" in name]
+    while sim.time < 2.5:
+        sim.step()
+        heights.append(sim.terms.xpos[litter, 2])
+        errors.append(tracked[0].error(sim.terms, sim.time)[head])
+    assert not sim.fallen
+    assert np.abs(np.array(heights) - before).max() < 0.03
+    assert np.degrees(np.abs(errors).mean()) < 6.0

@@ -6,12 +6,13 @@ Hessian between them; it gets residual variables y = J q̈ + rate instead, with 
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Container, Hashable, Sequence
 
 import numba
 import numpy as np
 
 from interplay.constraints.contact import Contact
+from interplay.constraints.contact_kernels import load
 from interplay.control.trees import Trees
 from interplay.objectives.base import Feature, Objective
 
@@ -24,6 +25,7 @@ class Cost:
 
     def __init__(self, trees: Trees, objectives: Sequence[Objective], contacts: Sequence[Contact]):
         """Sort the objectives into single-tree and coupled ones; forces of ``contacts`` may cost too."""
+        self._contacts = contacts
         self._sides: dict[str, list[tuple[int, np.ndarray]]] = {}
         """Contacts of each surface, and what turns their force into the one on it."""
         for k, contact in enumerate(contacts):
@@ -125,6 +127,17 @@ class Cost:
         if self.ceded_acceleration is not None:
             rate = rate - self.ceded_acceleration[dofs]
         _add_diagonal(self.hessian, self.gradient, self._diagonal, dofs, weight, weights, rate)
+
+    def held(self, bodies: Container[int], time: float) -> float:
+        """Return how far contacts hold any of some bodies: 1 fully, 0 not at all."""
+        return max(
+            (
+                load(time, c.made_at, c.fade_in, c.release_at, c.fade_out)
+                for c in self._contacts
+                if c.first.body in bodies or c.second.body in bodies
+            ),
+            default=0.0,
+        )
 
     def add_force(self, surface: str, weight: float, reference: np.ndarray) -> None:
         """Add ½ w ‖f − f_ref‖² of the contacts of a surface, on whichever side it stands."""

@@ -104,7 +104,11 @@ class Posture(Objective):
             pull,
             self._firmness,
         )
-        cost.add_diagonal(self.dofs, self.weight * self.level(time), self.row_weights, rate)
+        cost.add_diagonal(self.dofs, self.weight * self.level(time), self.row_weights_at(time, cost), rate)
+
+    def row_weights_at(self, time: float, cost: Any) -> np.ndarray:
+        """Return what multiplies the weight of each joint at a time."""
+        return self.row_weights
 
 
 def is_of(joint: str, part: str) -> bool:

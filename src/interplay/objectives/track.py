@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
+import mujoco
 import numpy as np
 from scipy.interpolate import CubicSpline
 
@@ -14,6 +15,7 @@ from interplay.objectives.base import Objective
 from interplay.objectives.posture import Posture, is_of
 from interplay.objectives.reference import Sample
 from interplay.objectives.relative import RelativePose
+from interplay.scene.kinematics import Kinematics
 from interplay.scene.scene import Scene
 
 if TYPE_CHECKING:
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
 
 UPPER_BODY = ("torso", "neck", "head", "clavicle", "shoulder", "elbow", "wrist", "forearm")
 """What joints of the upper body are called, without their sides."""
+_ARM = ("clavicle", "shoulder", "elbow", "wrist", "forearm")
 
 
 class Playback:
@@ -103,6 +106,8 @@ class Track(Posture):
         joints: which joints, by their names or by parts of a body (``shoulder``, ``left_elbow``); ``upper`` for the upper body;
             by default all that both have.
         weights, stiffnesses: multiply those of single joints, as of a posture.
+
+    An arm that contacts hold (a hand on a box, a pole, a wall) does not follow: it would pull at what it holds.
     """
 
     def __init__(
@@ -149,6 +154,21 @@ class Track(Posture):
             raise InputError(f"{self.models[0]!r} has none of the clip's joints: {joints}, …")
         columns = [self._motion.joints.index(name.split("/", 1)[-1]) for name in self.joints]
         self.reference = _Played(self.playback, self._motion.angles[:, columns])
+        self._arms = []
+        for side in ("left", "right"):
+            own = [k for k, name in enumerate(self.joints) if _is_of_arm(name.split("/", 1)[-1], side)]
+            if own:
+                first = scene.model.jnt_bodyid[[scene.joint(self.joints[k]) for k in own]].min()
+                self._arms.append((own, frozenset(_below(scene.model, int(first)))))
+
+    def row_weights_at(self, time: float, cost: Any) -> np.ndarray:
+        """Return weights without those of arms that are held."""
+        weights = self.row_weights
+        for rows, bodies in self._arms:
+            if (held := cost.held(bodies, time)) > 0.0:
+                weights = weights.copy()
+                weights[rows] *= 1.0 - held
+        return weights
 
 
 class TrackFrame(RelativePose):
@@ -186,6 +206,12 @@ class TrackFrame(RelativePose):
             p, R = self._relative(terms)
             poses.append(np.concatenate([p, quaternion_of(R)]))
         self.reference = _PlayedPose(self.playback, np.array(poses))
+
+    def add_to(self, terms: Kinematics, time: float, cost: Any) -> None:
+        """Add the cost, as far as no contact holds the body."""
+        free = 1.0 - cost.held((self.frame.body,), time)
+        if free > 0.0:
+            cost.add(self, free * self.weight_at(terms, time), self.feature(terms, time))
 
 
 def track(
@@ -232,6 +258,19 @@ def track(
     follow("right_hand", "chest", hands, hands)
     follow("head", "pelvis", 1e-3 * gaze, gaze)  # where it looks, not where it is
     return out
+
+
+def _is_of_arm(joint: str, side: str) -> bool:
+    return any(is_of(joint, f"{side}_{part}") for part in _ARM)
+
+
+def _below(m: mujoco.MjModel, top: int) -> list[int]:
+    """Return a body and all that hang on it."""
+    found = {top}
+    for body in range(top + 1, m.nbody):  # a body comes after the one it hangs on
+        if m.body_parentid[body] in found:
+            found.add(body)
+    return sorted(found)
 
 
 def _playback(played: Clip | Playback) -> Playback:
