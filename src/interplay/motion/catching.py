@@ -72,8 +72,7 @@ def aim(sim: Simulation, model: str, on: str, side: str, seen: Capture, seconds:
     """Return where a foot should land in so many seconds, and by how much the capture point will be missed [m]."""
     stance, height = standing(sim, model)[other_side(side)], seen.height
     sole = support(sim.terms, [sim.scene.site(f"{model}/{stance.side}_sole")])
-    away = outside(drawn_in(sole, OFF_EDGES * height), seen.point)
-    there = seen.point - away + away * math.exp(seen.rate * max(seconds, 0.0))
+    there, away = _later(drawn_in(sole, OFF_EDGES * height), seen, seconds)
     sign, (c, s) = 1.0 if side == "left" else -1.0, (math.cos(stance.heading), math.sin(stance.heading))
     turn, length = np.array([[c, s], [-s, c]]), float(np.linalg.norm(away))
     wished = turn @ (there + (BEYOND / length * away if length > 0 else 0.0) - stance.place[:2])
@@ -89,18 +88,24 @@ def aim(sim: Simulation, model: str, on: str, side: str, seen: Capture, seconds:
     )
 
 
+def _later(pressed: np.ndarray, seen: Capture, seconds: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return where the capture point will be while she presses within a polygon, as near as she can, and how far out it is now."""
+    away = outside(pressed, seen.point)
+    return seen.point - away + away * math.exp(seen.rate * max(seconds, 0.0)), away
+
+
 def caught(sim: Simulation, model: str, end: Footprint, seen: Capture, seconds: float) -> float:
     """Return how far inside the support the capture point will be [m] when a foot has gone to its place in so many seconds.
 
     Below 0: outside.
     """
     stance = sim.scene.site(f"{model}/{other_side(end.side)}_sole")
-    away = outside(support(sim.terms, [stance]), seen.point)
-    there = seen.point - away + away * math.exp(seen.rate * seconds)
+    sole = support(sim.terms, [stance])
+    there, _ = _later(sole, seen, seconds)
     half, turn = sim.scene.model.site_size[stance], end.heading
     axes = np.array([[math.cos(turn), math.sin(turn)], [-math.sin(turn), math.cos(turn)]])
     corners = np.array([(a * half[0], b * half[1]) for a in (-1, 1) for b in (-1, 1)]) @ axes + end.place[:2]
-    hull = convex_hull(np.concatenate([support(sim.terms, [stance]), corners]))
+    hull = convex_hull(np.concatenate([sole, corners]))
     inward = drawn_in(hull, MARGIN * seen.height)
     return MARGIN * seen.height - float(np.linalg.norm(outside(inward, there)))
 
