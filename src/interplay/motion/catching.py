@@ -145,7 +145,7 @@ def level(sim: Simulation, on: str, place: np.ndarray) -> float:
 class Step(NamedTuple):
     """A step under way: which foot, from where, since when [s], for how long [s], and whether it catches her or goes back.
 
-    ``goal`` is where it goes back to, seen from the standing foot, in world axes.
+    ``goal`` is where it goes back to, seen from the standing foot, in world axes; ``lunging``: it begins in a lunge.
     """
 
     side: str
@@ -154,6 +154,7 @@ class Step(NamedTuple):
     seconds: float
     catching: bool
     goal: Footprint
+    lunging: bool = False
 
 
 class Aimed:

@@ -221,7 +221,7 @@ class Recovery:
         if float(np.linalg.norm((sim.middle(stance) - sim.middle(sole))[:2])) > LUNGE * height:
             # Too wide to come to stand on one foot: she lets herself fall towards the other one, which lands nearer.
             nearer = aim(sim, self.model, self.on, found.side, seen, swing_seconds(seen))[0]
-            self._begin(sim, nearer, swing_seconds(seen), catching=True)
+            self._begin(sim, nearer, swing_seconds(seen), catching=True, lunging=True)
             return
         if self._over != (stance,):
             self._stand(sim, over=(stance,))
@@ -267,7 +267,7 @@ class Recovery:
         ways = [aim(sim, self.model, self.on, side, seen, swing_seconds(seen)) for side in leaves or SIDES]
         return min(ways, key=lambda way: round(way[1], 3))[0]
 
-    def _begin(self, sim: Simulation, end: Footprint, seconds: float, catching: bool) -> None:
+    def _begin(self, sim: Simulation, end: Footprint, seconds: float, catching: bool, lunging: bool = False) -> None:
         """Lift a foot."""
         side = end.side
         sole, stance = self._soles[side], self._soles[other_side(side)]
@@ -275,7 +275,7 @@ class Recovery:
         self.steps += catching
         feet = standing(sim, self.model)
         beside = end._replace(place=end.place - feet[other_side(side)].place)
-        step = Step(side, feet[side], sim.time, seconds, catching, beside)
+        step = Step(side, feet[side], sim.time, seconds, catching, beside, lunging)
         sim.contacts.remove(sole, self.on)
         self._stand(sim, over=(stance,), catching=catching)
         self._swing(step, end, slope(sim, self.on))
@@ -288,7 +288,9 @@ class Recovery:
         firm = 1.0 if step.catching else GENTLE
         flat = Orientation(sole, turn, weight=20.0 * firm, stiffness=300.0 * firm, max_speed=math.inf)
         flat.fades = ((step.begin, 0.5 * step.seconds, math.inf, 1.0),)  # it may have rolled off: no jerk
-        self._own += [Point(sole, place, weight=FOOT * firm, stiffness=400.0 * firm, max_speed=math.inf), flat]
+        # Out of a lunge a stretched leg would be lifted by a jump.
+        weight = FOOT * (LUNGING if step.lunging else firm)
+        self._own += [Point(sole, place, weight=weight, stiffness=400.0 * firm, max_speed=math.inf), flat]
 
     def _swing_on(self, sim: Simulation, step: Step) -> None:
         """Aim anew, and land."""
@@ -296,7 +298,7 @@ class Recovery:
         if not step.catching and off(sim, [stance], seen.point) > LOST * seen.height:
             # On the way back and pushed: the foot that is in the air catches her.
             now = standing(sim, self.model)[step.side]
-            step = step._replace(start=now, begin=sim.time, seconds=swing_seconds(seen), catching=True)
+            step = step._replace(start=now, begin=sim.time, seconds=swing_seconds(seen), catching=True, lunging=False)
             self.steps += 1
             self._stand(sim, over=(stance,), catching=True)
             self._swing(step, step.start, slope(sim, self.on))
@@ -378,7 +380,15 @@ class Recovery:
             "made": self._made and self._made.checkpoint(),
             "home": [_plain(print_) for print_ in self._home.values()],
             "step": step
-            and [step.side, _plain(step.start), step.begin, step.seconds, step.catching, _plain(step.goal)],
+            and [
+                step.side,
+                _plain(step.start),
+                step.begin,
+                step.seconds,
+                step.catching,
+                _plain(step.goal),
+                step.lunging,
+            ],
             "end": _plain(self._aimed.end) if self._aimed else None,
             "tilt": self._aimed.slope.tolist() if self._aimed else None,
             "over": list(self._over),
@@ -402,8 +412,8 @@ class Recovery:
                 catching = data["step"] is not None and data["step"][4]
                 self._ask(sim, tuple(data["over"]), tuple(data["carry"]), catching)
         if data["step"] is not None:
-            side, start, begin, seconds, catching, goal = data["step"]
-            step = Step(side, _footprint(start), begin, seconds, catching, _footprint(goal))
+            side, start, begin, seconds, catching, goal, lunging = data["step"]
+            step = Step(side, _footprint(start), begin, seconds, catching, _footprint(goal), lunging)
             self._swing(step, _footprint(data["end"]), np.array(data["tilt"]))
 
 
