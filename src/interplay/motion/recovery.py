@@ -59,12 +59,12 @@ CALM_SPEED, CALM_FOR = 0.2, 0.1
 """She has come to rest when her centre of mass has been slower than this [m/s] for so long [s]."""
 SHRINK = 0.2
 """By what part the region of a sole is drawn in while it is the only one: an edge that lifts then has no other foot to fall back on."""
-CATCHING, HEIGHT, FOOT = 500.0, 30.0, 1500.0
+CATCHING, HEIGHT, FOOT = 300.0, 30.0, 1500.0
 """Weights while she catches herself: of pressing where it stops her, of her height, and of the foot's path …"""
+LUNGING, GENTLE = 0.3, 0.5
+"""… and what part of that is left out of a lunge, and, of the stiffness too, on the way back."""
 RISE = 0.03
 """How fast she rises again [m/s]: who pushes herself up pushes herself on."""
-GENTLE = 0.5
-"""… and by what part that is less, weight and stiffness, on the way back."""
 SHORT, WIDE = 0.35, 0.4
 """Longest step on the way back [m]; feet that are farther apart than they should be by so much [m] are brought together first."""
 LUNGE = 0.5
