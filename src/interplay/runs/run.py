@@ -13,7 +13,7 @@ from typing import Any
 from interplay.catalogue import scenario
 from interplay.errors import InputError, InterplayError, cannot_write, number, pick
 from interplay.io.lock import locked
-from interplay.io.recorder import Recorder
+from interplay.io.recorder import Recorder, block_steps
 from interplay.io.recording import Recording
 from interplay.io.report import make_report, write_report
 from interplay.models.loader import BodyFile
@@ -132,7 +132,7 @@ def _record(
         before = Recording(out)  # again: only now does nobody else write to it
         if not before.scene_path.exists() or sim.scene.xml != before.scene_path.read_text():
             raise InputError(f"resume: {str(before.scene_path)!r} is not the scene that {chosen.name!r} builds now")
-        sim.restore(before.checkpoint)
+        _take_up(sim, before)
     else:
         try:
             sim.scene.save(out / "scene.xml")
@@ -157,6 +157,22 @@ def _record(
     write_report(report, out / "report.json")
     chosen.figures(out)
     return report
+
+
+def _take_up(sim: Simulation, before: Recording) -> None:
+    """Bring a simulation to the end of a recording: to the last checkpoint that every run makes, and from there the same way again.
+
+    A checkpoint changes the last digits of what follows (:meth:`interplay.Simulation.checkpoint`); the one that a run leaves where it
+    was interrupted, between two whole seconds, has no counterpart in one that was not.
+    """
+    whole = block_steps(sim.dt)
+    made = (before.block(k)[1] for k in reversed(range(len(before.starts))))
+    checkpoint = next((made_then for made_then in made if made_then["steps"] % whole == 0), None)
+    if checkpoint is not None:
+        sim.restore(checkpoint)
+    while sim.steps < before.next_step:
+        sim.step()
+    sim.live.inputs.clear()  # which the recording has
 
 
 @contextmanager

@@ -51,8 +51,6 @@ class SimulatedWorld:
         """Parts of the simulator's data, which stay where they are."""
         self._at: tuple[np.ndarray, np.ndarray] | None = None
         """The configuration and velocity that the simulator is in."""
-        self._warm = np.zeros(m.nv)
-        """First guess of the simulator's solver where it starts anew."""
         self._masses = m.body_mass.copy()
         self.keeps_substeps = False
         """Whether outcomes tell every step of the simulator."""
@@ -109,11 +107,9 @@ class SimulatedWorld:
             mujoco.mj_setConst(m, mujoco.MjData(m))
 
     def _take_up(self, state: State) -> None:
-        """Put the simulator where the state is, unless it is there already: its warm start is a part of it."""
-        d = self._data
+        """Put the simulator where the state is, unless it is there already; its first guess stays what was found last."""
         if self._at is None or self._at[0] is not state.qpos or self._at[1] is not state.qvel:
-            d.qpos[:], d.qvel[:], d.qacc_warmstart[:] = state.qpos, state.qvel, self._warm
-            self._warm = np.zeros_like(state.qvel)
+            self._qpos[:], self._qvel[:] = state.qpos, state.qvel
 
     def checkpoint(self) -> Any:
         """Return the simulator's first guess, and which grips have slipped off."""
@@ -121,7 +117,7 @@ class SimulatedWorld:
 
     def restore(self, data: Any) -> None:
         """Continue."""
-        self._at, self._warm = None, np.array(data["warm"], float)
+        self._at, self._data.qacc_warmstart[:] = None, data["warm"]
         self._springs.off = {(str(a), str(b), float(t)) for a, b, t in data["off"]}
 
 
