@@ -40,7 +40,12 @@ CASES = {
     "stand": (pushed, 1.6, 10, (10, 40, 70, 120)),
     "king": (lambda world: scenario("king")().simulation(0.01, world=world), 2.5, 50, (50, 200)),
     "platform": (lambda world: scenario("platform")({"strength": 2}).simulation(world=world, seed=2), 1.5, 50, (100,)),
-    "prioritised": (lambda world: scenario("box")().simulation(0.01, world=world, controller="prioritised"), 0.6, 20, (40,)),
+    "prioritised": (
+        lambda world: scenario("box")().simulation(0.01, world=world, controller="prioritised"),
+        0.6,
+        20,
+        (40,),
+    ),
 }
 
 

@@ -55,7 +55,9 @@ class Recorder:
             self._masses = (sim.live.masses.changes, m.body_mass.copy(), m.body_inertia.copy())
         self._mass.append(self._masses[1])
         self._inertia.append(self._masses[2])
-        if not sim.steps % self._per_block:  # whenever the run was interrupted before: checkpoints lie where they would have
+        if (
+            not sim.steps % self._per_block
+        ):  # whenever the run was interrupted before: checkpoints lie where they would have
             self.flush()
 
     def flush(self) -> None:

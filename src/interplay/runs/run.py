@@ -21,7 +21,7 @@ from interplay.motion.targets import read_targets
 from interplay.qp import solvers
 from interplay.rehearsal import keep_what_is_loaded
 from interplay.scenario import Scenario
-from interplay.simulation import ON_FALL, Simulation
+from interplay.simulation import ON_FALL, Observer, Simulation
 from interplay.worlds.simulated import SimulatedWorld
 
 Progress = Callable[[float, float | None, str], None]
@@ -48,6 +48,7 @@ def run(
     on_fall: str = "stop",
     substeps: bool = False,
     progress: Progress | None = None,
+    watch: Callable[[Simulation], Observer] | None = None,
 ) -> dict[str, Any]:
     """Run a scenario, write ``recording``, ``scene.xml`` and ``report.json`` into a folder, and return the report.
 
@@ -66,6 +67,7 @@ def run(
         on_fall: whether the run stops when someone falls (the report then says so under ``failure``), or goes on (continue).
         substeps: record every step of the simulator, so that the run can be repeated bit for bit in plain MuJoCo.
         progress: called about ten times a second.
+        watch: returns an observer of the simulation that is about to run.
     """
     out = Path(out)
     if seconds is not None:
@@ -112,6 +114,8 @@ def run(
         "table_phase": chosen.table_phase,
         "table_pairs": chosen.table_pairs,
     }
+    if watch is not None:
+        sim.observers.append(watch(sim))
     with locked(out):
         return _record(sim, chosen, out, head, resume, seconds, progress)
 

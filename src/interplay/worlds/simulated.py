@@ -63,7 +63,7 @@ class SimulatedWorld:
         self._motors.begin(d, plan)
         self._terms.update(state.qpos, state.qvel)
         self._meter.begin(plan.contacts, state.time)
-        self._springs.begin(self._terms, self._meter.rows, self._meter.jacobian)
+        self._springs.begin(self._terms, self._meter.rows, self._meter.jacobian, plan.wrenches)
         told: list[tuple] = []
         given = Forces(self._constraint, self._applied, state.applied, self._springs.wrenches)
         for k in range(self._steps):
