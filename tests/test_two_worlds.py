@@ -60,6 +60,7 @@ def test_the_king_reaches_farther_with_the_litter_free(world):
 
 
 def test_a_robot_whose_meshes_overlap_around_its_joints_stands():
+    pytest.importorskip("cmeel.prefix")
     sim = ip.Simulation(ip.Scene().add(ip.BodyFile(TALOS), "robot"), 0.01, world="simulated")
     stands(sim, "robot", steps=False)
     sim.run(0.5)
