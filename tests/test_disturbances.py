@@ -79,7 +79,7 @@ def test_a_driven_run_resumes_as_it_was():
     resumed = begun()
     resumed.restore(kept)
     resumed.run(0.5)
-    assert_allclose(resumed.state.qpos, whole.state.qpos, atol=2e-5)
+    assert_array_equal(resumed.state.qpos, whole.state.qpos)
     assert abs(value(resumed, "x")) > 0.01
 
 
@@ -225,14 +225,16 @@ def test_throws_are_recorded_repeated_and_resumed(tmp_path):
     )
     again = pelted(balls=2)
     again.live.targets = read_targets(tmp_path / "balls.csv", again)
-    again.run(0.5)
+    again.run(0.2)
+    again.checkpoint()
+    again.run(0.3)
     assert_array_equal(again.state.qpos, sim.state.qpos)
     # And from the middle.
     resumed = pelted(balls=2)
     resumed.live.targets = [t for t in again.live.inputs if t.time > 0.4]
     resumed.restore(kept)
     resumed.run(0.3)
-    assert_allclose(resumed.state.qpos, sim.state.qpos, atol=1e-5)
+    assert_array_equal(resumed.state.qpos, sim.state.qpos)
 
 
 def test_what_cannot_be_thrown():

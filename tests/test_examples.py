@@ -61,3 +61,16 @@ def test_hand_in_hand_she_is_held_up():
     together.run(3.0)
     assert not together.fallen
     assert together.contacts.drift().max() < 0.02
+
+
+def test_a_tower_of_two_stands_on_a_platform_that_moves():
+    """By joint PD she falls off his shoulders within two seconds; by one program she stands, and the soles stay where they are."""
+    made = runpy.run_path(str(EXAMPLES / "tower.py"))
+    assert made["stands_for"](made["tower"](1.0, 1000, "servos"), 3.0) < 2.0
+    sim = made["tower"](1.0, 1000)
+    assert made["stands_for"](sim, 4.0) == pytest.approx(4.0)
+    deck = [
+        float(sim.state.qpos[sim.scene.model.joint(f"platform/{j}").qposadr[0]]) for j in ("x", "y", "roll", "pitch")
+    ]
+    assert max(map(abs, deck)) > 0.01
+    assert sim.contacts.drift().max() < 0.02

@@ -121,17 +121,13 @@ def test_a_shared_objective_is_split():
 
 
 def test_a_run_resumes_with_what_is_still_to_be_seen():
-    """The plan after a resume is the same; what follows, to the rounding of checkpoints."""
-    whole, first, second = thrown_at(0.05), thrown_at(0.05), thrown_at(0.05)
-    expected = run_on(whole, 70)
-    run_on(first, 45)
-    second.restore(json.loads(json.dumps(first.checkpoint())))
+    """The plan after a resume is the same, and all that follows, to the bit."""
+    whole, second = thrown_at(0.05), thrown_at(0.05)
+    run_on(whole, 45)
+    second.restore(json.loads(json.dumps(whole.checkpoint())))
     assert len(second.state.memory.past) == 10
     assert len(second.state.memory.pairs.xi)
-    mine, theirs = (sim.controller.solve(sim.state, sim.demands) for sim in (second, first))
-    assert_allclose(mine.qacc, theirs.qacc, atol=1e-9)  # rows set aside for pairs depend on what came near before
-    nq = second.scene.model.nq
-    assert_allclose(np.array(run_on(second, 25))[:, :nq], np.array(expected[45:])[:, :nq], atol=1e-5)
+    assert_array_equal(run_on(second, 25), run_on(whole, 25))
 
 
 def test_physics_and_record_are_of_the_present(tmp_path):

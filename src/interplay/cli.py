@@ -358,16 +358,20 @@ def compare(
     seed: Seed = 0,
     set_: Settings = None,
     targets: Targets = None,
+    worlds: Annotated[
+        bool, typer.Option("--worlds", help="Compare the direct and the simulated world instead.")
+    ] = False,
 ) -> None:
     """Run a scenario with one program over all and with one per character, and say how well each does what is asked."""
     from interplay.rehearsal import rehearse
     from interplay.runs.compare import compare as compare_controllers
+    from interplay.runs.compare_worlds import compare_worlds
 
     out = out or Path("out/compare") / Path(name).stem
     rehearse()  # with a bar of its own, if it takes long
     with progress_bar(errors) as bar:
         task = bar.add_task(name, total=seconds, phase="")
-        tables = compare_controllers(
+        tables = (compare_worlds if worlds else compare_controllers)(
             name,
             out,
             parameters=settings("--set", set_ or []),
@@ -375,11 +379,11 @@ def compare(
             seconds=seconds,
             dt=dt,
             seed=seed,
-            progress=lambda controller, now: bar.update(task, completed=now, phase=controller),
+            progress=lambda which, now: bar.update(task, completed=now, phase=which),
         )
-    for table in tables:
-        console.print(table, markup=False)
-    console.print(f"written to [bold]{out}[/bold]: compare.json, compare.md, compare.png")
+    console.print(*tables, markup=False)
+    written = "worlds.json, worlds.md" if worlds else "compare.json, compare.md, compare.png"
+    console.print(f"written to [bold]{out}[/bold]: {written}")
 
 
 @app.command()
@@ -412,8 +416,7 @@ def bench(
 
         chosen = solver or list(solvers.SOLVERS)
         tables = measure(names or None, out, steps=steps, problems=problems, solvers=chosen, progress=show)
-    for table in tables:
-        console.print(table, markup=False)
+    console.print(*tables, markup=False)
     console.print(f"written to [bold]{out}[/bold]: bench.md, bench.json and figures")
 
 

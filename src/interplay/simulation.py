@@ -38,7 +38,7 @@ from interplay.scene.scene import Scene
 from interplay.worlds.direct import DirectWorld
 from interplay.worlds.rigid import RigidWorld
 from interplay.worlds.simulated import SimulatedWorld
-from interplay.worlds.world import Outcome
+from interplay.worlds.world import NOTHING, Outcome, Touches
 
 if TYPE_CHECKING:
     from interplay.motion.machine import Entry
@@ -120,6 +120,8 @@ class Simulation:
         self.steps = 0
         self.outcome: Outcome | None = None
         """Of the last step."""
+        self.touches = NOTHING
+        """All that touched in it, where the world finds contacts by itself."""
 
     # -- what is asked -------------------------------------------------------------------------------------------------
 
@@ -291,7 +293,7 @@ class Simulation:
         except StepError as error:
             raise type(error)(str(error), write_dump(self.scene, state, demands, before)) from error
         self.steps += 1
-        self.outcome, self._state = outcome, outcome.state
+        self.outcome, self._state, self.touches = outcome, outcome.state, outcome.touches
         self.falls.update(self, outcome, forces is not None)
         seconds = clock.perf_counter() - begin
         for observer in self.observers:
@@ -344,7 +346,11 @@ class Simulation:
         self.steps += 1
 
     def checkpoint(self) -> dict[str, Any]:
-        """Return what resumes this run, as plain numbers."""
+        """Return what resumes this run, as plain numbers.
+
+        Its controller forgets its first guesses as who resumes has to do without them: so both go on to the same bits.
+        """
+        self.controller.forget()
         return {
             "state": self._state.checkpoint(),
             "steps": self.steps,
@@ -352,6 +358,7 @@ class Simulation:
             "live": self.live.checkpoint(),
             "behaviour": self.behaviour.checkpoint() if self.behaviour else None,
             "world": self.world.checkpoint(),
+            "touches": [part.tolist() for part in self.touches],
             "falls": self.falls.checkpoint(),
             "rng": self.rng.bit_generator.state,
         }
@@ -365,7 +372,10 @@ class Simulation:
         self.live.adjustments.take_up_all(self._objectives, self.behaviour)
         self.contacts.restore(data["contacts"])
         self.world.restore(data["world"])
+        self.controller.forget()
         self.falls.restore(data["falls"])
         self.rng.bit_generator.state = data["rng"]
         self.steps, self.outcome = int(data["steps"]), None
+        bodies, force = data["touches"]
+        self.touches = Touches(np.array(bodies, np.int64).reshape(-1, 2), np.array(force, float).reshape(-1, 3))
         self._state = state

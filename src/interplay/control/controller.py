@@ -62,6 +62,10 @@ class Controller(Protocol):
         """Return the plan at a state."""
         ...
 
+    def forget(self) -> None:
+        """Make the next plan as a new controller would. Warm and cold plans differ in their last digits only, but those grow."""
+        ...
+
     def near(self, state: State, demands: Demands) -> ActivePairs:
         """Return the pairs of shapes that are inside their zones at a state."""
         ...

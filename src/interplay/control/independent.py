@@ -105,6 +105,11 @@ class IndependentController:
         plan = self.programs.plan(program, found, state, conflicts, clock.perf_counter() - begin)
         return plan._replace(tau=rounded(tau, FORCE_QUANTUM))
 
+    def forget(self) -> None:
+        """Make the next plan as a new controller would."""
+        self.programs.forget()
+        self._solver.forget()
+
     # -- the programs --------------------------------------------------------------------------------------------------
 
     def _torques(self, program: Program, state: State) -> tuple[np.ndarray, np.ndarray, tuple[Conflict, ...]]:

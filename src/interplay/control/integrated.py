@@ -57,6 +57,11 @@ class IntegratedController:
             self._look_ahead(demands)
         return self.programs.plan(program, found, state, conflicts, seconds)
 
+    def forget(self) -> None:
+        """Make the next plan as a new controller would."""
+        self.programs.forget()
+        self.solver.forget()
+
     def _decide(self, program: Program, state: State) -> tuple[QPSolution, tuple[Conflict, ...]]:
         """Return the solution of a state's program, and what had to give way for it."""
         return solve_or_relax(self.programs, self.solver, program, state)

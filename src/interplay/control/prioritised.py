@@ -59,6 +59,12 @@ class PrioritisedController(IntegratedController):
         self._solvers: dict[int, QPSolver] = {}
         """One for each priority: the rows that held for it are the first guess of the next time."""
 
+    def forget(self) -> None:
+        """Make the next plan as a new controller would."""
+        super().forget()
+        for solver in self._solvers.values():
+            solver.forget()
+
     def _decide(self, program: Program, state: State) -> tuple[QPSolution, tuple[Conflict, ...]]:
         """Return the solution of the last level's program, and what had to give way for the first."""
         assembly, terms = program.assembly, self.programs.terms

@@ -122,6 +122,11 @@ class Programs:
         ahead.x_l[ahead.pressed] = 0.0
         return ahead.qp
 
+    def forget(self) -> None:
+        """Lay the next program out as if it were the first; patterns stay, which change no program."""
+        self.assembly = None
+        self._slots.clear()
+
     def size(self) -> dict[str, int]:
         """Return the numbers of variables and rows of the last program."""
         a = self.assembly

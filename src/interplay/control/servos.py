@@ -55,6 +55,9 @@ class ServosController:
         """Return the size of no program."""
         return self._programs.size()
 
+    def forget(self) -> None:
+        """Do nothing: no plan depends on one before."""
+
     def solve(self, state: State, demands: Demands) -> Plan:
         """Return servos towards the posture; accelerations and wrenches are not known to it."""
         terms, rows = self.at(state), self._rows

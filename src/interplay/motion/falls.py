@@ -239,6 +239,7 @@ class Falls:
         return {
             "fallen": dict(self.fallen),
             "stood": sorted(self._stood),
+            "well": self._well,
             "shaken": self._shaken if np.isfinite(self._shaken) else None,
             "seconds": {who.name: dict(who.seconds) for who in self.characters},
             "height": {who.name: float(who.height) for who in self.characters if np.isfinite(who.height)},
@@ -248,6 +249,6 @@ class Falls:
         """Continue from a checkpoint of the same scenario."""
         self.fallen, self._stood = dict(data["fallen"]), set(data["stood"])
         self._shaken = -np.inf if data["shaken"] is None else data["shaken"]
-        self._contacts, self._left, self._apart, self._well = None, ((), ()), ((), ()), False
+        self._contacts, self._left, self._apart, self._well = None, ((), ()), ((), ()), bool(data["well"])
         for who in self.characters:
             who.seconds, who.height = dict(data["seconds"][who.name]), data["height"].get(who.name, np.inf)

@@ -361,11 +361,9 @@ class Recovery:
 
     def _touches(self, sim: Simulation, side: str) -> bool:
         """Return whether a foot touches what it is to land on."""
-        if sim.outcome is None:
-            return False
         m = sim.scene.model
         foot, other = (int(m.site_bodyid[sim.scene.site(name)]) for name in (self._soles[side], self.on))
-        for (a, b), force in zip(sim.outcome.touches.bodies.tolist(), sim.outcome.touches.force, strict=True):
+        for (a, b), force in zip(sim.touches.bodies.tolist(), sim.touches.force, strict=True):
             if {a, b} == {foot, other} and float(np.linalg.norm(force)) > TOUCHES:
                 return True
         return False

@@ -102,6 +102,12 @@ class ActiveSet:
         said = status if sure else f"safeguard ({status}): {found.status}"
         return found._replace(status=said, seconds=time.perf_counter() - begin)
 
+    def forget(self) -> None:
+        """Solve the next problem as a new solver does: no first guess. Layouts stay, which change no solution."""
+        self._key = None
+        self._side, self._names = np.zeros(0, np.int64), np.zeros(0, np.int64)
+        self._safeguard.forget()
+
     def prepare(self, qp: QP) -> None:
         """Lay out and order a pattern before its first problem comes; values do not matter."""
         k = self._layout_of(qp)

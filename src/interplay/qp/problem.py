@@ -73,6 +73,10 @@ class QPSolver(Protocol):
         """Solve one problem."""
         ...
 
+    def forget(self) -> None:
+        """Solve the next problem as a new solver would, to the bit."""
+        ...
+
 
 class Entries(NamedTuple):
     """Entries of a matrix: row, column, and where in the source vector the value stands."""

@@ -57,6 +57,10 @@ class Piqp:
             time.perf_counter() - start,
         )
 
+    def forget(self) -> None:
+        """Set the next problem up anew: what scales it would otherwise be that of the first one of its pattern."""
+        self._pattern = None
+
 
 class ProxQP:
     """ProxQP, sparse, cold-started: for comparison."""
@@ -104,6 +108,9 @@ class ProxQP:
             time.perf_counter() - start,
         )
 
+    def forget(self) -> None:
+        """Do nothing: every problem is a new one."""
+
 
 class Daqp:
     """DAQP, a dense dual active-set method, cold-started: for comparison on small problems."""
@@ -130,6 +137,9 @@ class Daqp:
         status = "solved" if solved else {-1: "infeasible"}.get(code, f"exit {code}")
         seconds = time.perf_counter() - start
         return QPSolution(x, solved, status, int(info["iterations"]), violation, np.nan, np.nan, seconds)
+
+    def forget(self) -> None:
+        """Do nothing: every problem is a new one."""
 
 
 SOLVERS = {"active_set": lambda: ActiveSet(Piqp()), "piqp": Piqp, "proxqp": ProxQP, "daqp": Daqp}

@@ -7,7 +7,8 @@ run has reached by then. So a run that is left behind is as far off as it is.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ from interplay.runs.run import INTERRUPTED, run
 from interplay.runs.tables import markdown, pyplot, table
 from interplay.scene.kinematics import Kinematics
 from interplay.scene.scene import Scene
+from interplay.simulation import Simulation
 
 Progress = Callable[[str, float], None]
 """Called with (controller, simulated seconds) now and then."""
@@ -103,27 +105,31 @@ def _judge(name: str, runs: Mapping[str, Recording], options: Mapping[str, Any])
     for k in range(steps):
         time = sim.time
         sim.step()
-        asked = _tasks(
-            [o for o in (sim.behaviour.objectives if sim.behaviour else sim.objectives) if o.level(time) >= 0.5]
-        )
+        asked = tasks(sim, time)
         for controller, (qpos, qvel) in states.items():
             if k >= len(qpos):
                 continue
             terms.update(qpos[k], qvel[k])
-            squares: dict[str, float] = {}
-            for objective in asked:
-                for label, error in _features(sim.scene, objective, terms, time):
-                    squares[label] = squares.get(label, 0.0) + float(error @ error)
-            for label, square in squares.items():
+            for label, error in missed(sim.scene, asked, terms, time).items():
                 by = errors.setdefault(label, {c: np.full(steps, np.nan) for c in states})
-                by[controller][k] = np.sqrt(square)
+                by[controller][k] = error
     return errors
 
 
-def _tasks(objectives: list[Objective]) -> list[Objective]:
-    """Return the objectives that say what is to be done: no postures, forces and guards, nothing far below the first task."""
-    tasks = [o for o in objectives if o.dim and not o.diagonal and not isinstance(o, Balance)]
-    return [o for o in tasks if o.weight >= _BACKGROUND * tasks[0].weight]
+def tasks(sim: Simulation, time: float) -> list[Objective]:
+    """Return the objectives in force that say what is to be done: no postures, forces and guards, nothing far below the first task."""
+    asked = [o for o in (sim.behaviour.objectives if sim.behaviour else sim.objectives) if o.level(time) >= 0.5]
+    found = [o for o in asked if o.dim and not o.diagonal and not isinstance(o, Balance)]
+    return [o for o in found if o.weight >= _BACKGROUND * found[0].weight]
+
+
+def missed(scene: Scene, asked: Sequence[Objective], terms: Kinematics, time: float) -> dict[str, float]:
+    """Return by feature how far what is asked is missed; objectives of one feature, such as of single axes, are one."""
+    squares: dict[str, float] = {}
+    for objective in asked:
+        for label, error in _features(scene, objective, terms, time):
+            squares[label] = squares.get(label, 0.0) + float(error @ error)
+    return {label: math.sqrt(square) for label, square in squares.items()}
 
 
 def _features(scene: Scene, objective: Objective, terms: Kinematics, time: float) -> Iterator[tuple[str, np.ndarray]]:

@@ -13,7 +13,7 @@ from typing import Any
 from interplay.catalogue import scenario
 from interplay.errors import InputError, InterplayError, cannot_write, number, pick
 from interplay.io.lock import locked
-from interplay.io.recorder import Recorder
+from interplay.io.recorder import Recorder, block_steps
 from interplay.io.recording import Recording
 from interplay.io.report import make_report, write_report
 from interplay.models.loader import BodyFile
@@ -21,7 +21,7 @@ from interplay.motion.targets import read_targets
 from interplay.qp import solvers
 from interplay.rehearsal import keep_what_is_loaded
 from interplay.scenario import Scenario
-from interplay.simulation import ON_FALL, Simulation
+from interplay.simulation import ON_FALL, Observer, Simulation
 from interplay.worlds.simulated import SimulatedWorld
 
 Progress = Callable[[float, float | None, str], None]
@@ -48,6 +48,7 @@ def run(
     on_fall: str = "stop",
     substeps: bool = False,
     progress: Progress | None = None,
+    watch: Callable[[Simulation], Observer] | None = None,
 ) -> dict[str, Any]:
     """Run a scenario, write ``recording``, ``scene.xml`` and ``report.json`` into a folder, and return the report.
 
@@ -66,6 +67,7 @@ def run(
         on_fall: whether the run stops when someone falls (the report then says so under ``failure``), or goes on (continue).
         substeps: record every step of the simulator, so that the run can be repeated bit for bit in plain MuJoCo.
         progress: called about ten times a second.
+        watch: returns an observer of the simulation that is about to run.
     """
     out = Path(out)
     if seconds is not None:
@@ -112,6 +114,8 @@ def run(
         "table_phase": chosen.table_phase,
         "table_pairs": chosen.table_pairs,
     }
+    if watch is not None:
+        sim.observers.append(watch(sim))
     with locked(out):
         return _record(sim, chosen, out, head, resume, seconds, progress)
 
@@ -132,7 +136,7 @@ def _record(
         before = Recording(out)  # again: only now does nobody else write to it
         if not before.scene_path.exists() or sim.scene.xml != before.scene_path.read_text():
             raise InputError(f"resume: {str(before.scene_path)!r} is not the scene that {chosen.name!r} builds now")
-        sim.restore(before.checkpoint)
+        _take_up(sim, before)
     else:
         try:
             sim.scene.save(out / "scene.xml")
@@ -157,6 +161,22 @@ def _record(
     write_report(report, out / "report.json")
     chosen.figures(out)
     return report
+
+
+def _take_up(sim: Simulation, before: Recording) -> None:
+    """Bring a simulation to the end of a recording: to the last checkpoint that every run makes, and from there the same way again.
+
+    A checkpoint changes the last digits of what follows (:meth:`interplay.Simulation.checkpoint`); the one that a run leaves where it
+    was interrupted, between two whole seconds, has no counterpart in one that was not.
+    """
+    whole = block_steps(sim.dt)
+    made = (before.block(k)[1] for k in reversed(range(len(before.starts))))
+    checkpoint = next((made_then for made_then in made if made_then["steps"] % whole == 0), None)
+    if checkpoint is not None:
+        sim.restore(checkpoint)
+    while sim.steps < before.next_step:
+        sim.step()
+    sim.live.inputs.clear()  # which the recording has
 
 
 @contextmanager

@@ -299,7 +299,7 @@ class Scene:
     def simulated(self, timestep: float) -> Scene:
         """Return a copy for MuJoCo's own contact physics, with its settings, at steps of so many seconds: same bodies, same states."""
         spec = mujoco.MjSpec.from_string(self.xml, assets=self.assets)
-        furnish(spec, self.model, self.kind, self._frictions, timestep)
+        furnish(spec, self.model, self.qpos, self.kind, self._frictions, timestep)
         twin = copy.copy(self)
         spec.compile()
         twin._xml = spec.to_xml()

@@ -7,7 +7,8 @@
 - A friction that is stated for a model holds against whatever touches it; of two such models, that of the more slippery one.
 - Motors are torques or **servos**: gain and bias of each are those of a servo, with ``biastype`` none, which makes it a torque; affine,
   it is the servo (kp and kd in ``biasprm``). Either way its force is limited, not its control.
-- Parts of one mechanism do not collide, nor do hands with hands and with what has grips for them: grips hold by springs.
+- Parts of one mechanism do not collide, nor do hands with hands and with what has grips for them: grips hold by springs. Nor do parts
+  of one character that overlap in its initial posture: meshes of a file often do, around joints, and would burst apart.
 """
 
 from __future__ import annotations
@@ -45,13 +46,14 @@ def precedence(friction: float) -> int:
 def furnish(
     spec: mujoco.MjSpec,
     m: mujoco.MjModel,
+    qpos: np.ndarray,
     kind: Callable[[str], str],
     stated: Mapping[str, float],
     timestep: float,
 ) -> None:
     """Give a scene's specification, compiled as ``m``, what the simulator needs.
 
-    ``kind`` is that of a placed model, ``stated`` the friction of those for which it is.
+    ``qpos`` is the initial configuration, ``kind`` that of a placed model, ``stated`` the friction of those for which it is.
     """
     spec.option.timestep = timestep
     spec.option.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
@@ -70,7 +72,7 @@ def furnish(
         whose = geom.parent.name.split("/")[0]
         if whose in stated:
             geom.friction[0], geom.priority = stated[whose], precedence(stated[whose])
-    for first, second in _together(m, owner, kind):
+    for first, second in sorted(_together(m, owner, kind) | _overlapping(m, qpos, owner, kind)):
         spec.add_exclude(bodyname1=m.body(first).name, bodyname2=m.body(second).name)
     _servos(spec, m)
 
@@ -115,3 +117,14 @@ def _together(m: mujoco.MjModel, owner: list[str], kind: Callable[[str], str]) -
         parts = [b for b in range(1, m.nbody) if owner[b] == name]
         out |= {(a, b) for a in parts for b in parts if a < b}
     return out
+
+
+def _overlapping(
+    m: mujoco.MjModel, qpos: np.ndarray, owner: list[str], kind: Callable[[str], str]
+) -> set[tuple[int, int]]:
+    """Return pairs of bodies of one character whose shapes overlap in a configuration."""
+    d = mujoco.MjData(m)
+    d.qpos[:] = qpos
+    mujoco.mj_fwdPosition(m, d)
+    bodies = np.sort(m.geom_bodyid[d.contact.geom[d.contact.dist < 0.0]], axis=1).tolist()
+    return {(a, b) for a, b in bodies if owner[a] == owner[b] and kind(owner[a]) == "character"}

@@ -52,8 +52,6 @@ class SimulatedWorld:
         """Parts of the simulator's data, which stay where they are."""
         self._at: tuple[np.ndarray, np.ndarray] | None = None
         """The configuration and velocity that the simulator is in."""
-        self._warm = np.zeros(m.nv)
-        """First guess of the simulator's solver where it starts anew."""
         self._mass, self._masses = m.body_mass, m.body_mass.copy()
         """Masses as they are, and as MuJoCo has derived from."""
         self.keeps_substeps = False
@@ -67,7 +65,7 @@ class SimulatedWorld:
         self._motors.begin(d, plan)
         self._terms.update(state.qpos, state.qvel)
         self._meter.begin(plan.contacts, state.time)
-        self._springs.begin(self._terms, self._meter.rows, self._meter.jacobian)
+        self._springs.begin(self._terms, self._meter.rows, self._meter.jacobian, plan.wrenches)
         told: list[tuple] = []
         given = Forces(self._constraint, self._applied, state.applied, self._springs.wrenches)
         applied, springs, meter, motors = self._applied, self._springs, self._meter, self._motors
@@ -111,11 +109,9 @@ class SimulatedWorld:
             mujoco.mj_setConst(self._model, mujoco.MjData(self._model))
 
     def _take_up(self, state: State) -> None:
-        """Put the simulator where the state is, unless it is there already: its warm start is a part of it."""
-        d = self._data
+        """Put the simulator where the state is, unless it is there already; its first guess stays what was found last."""
         if self._at is None or self._at[0] is not state.qpos or self._at[1] is not state.qvel:
-            d.qpos[:], d.qvel[:], d.qacc_warmstart[:] = state.qpos, state.qvel, self._warm
-            self._warm = np.zeros_like(state.qvel)
+            self._qpos[:], self._qvel[:] = state.qpos, state.qvel
 
     def checkpoint(self) -> Any:
         """Return the simulator's first guess, and which grips have slipped off."""
@@ -123,7 +119,7 @@ class SimulatedWorld:
 
     def restore(self, data: Any) -> None:
         """Continue."""
-        self._at, self._warm = None, np.array(data["warm"], float)
+        self._at, self._data.qacc_warmstart[:] = None, data["warm"]
         self._springs.off = {(str(a), str(b), float(t)) for a, b, t in data["off"]}
 
 

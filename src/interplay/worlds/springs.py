@@ -1,7 +1,9 @@
 """Grasps in the simulated world: springs of bounded strength between the two frames of a grip. One that is overloaded slips off.
 
 Springs are as firm as the simulator's steps allow: with the inertia A⁻¹ that the grips feel, A = J M⁻¹ Jᵀ of all of them together,
-w = A⁻¹(ω² e + 2ζω ė) makes each of them a mass on a spring of frequency ω, whatever hangs on it.
+w = w_plan + A⁻¹(ω² e + 2ζω ė) makes each of them a mass on a spring of frequency ω, whatever hangs on it. Hands give what the plan
+counts on at once, and the spring what is missing: left to springs alone, forces come 5 ms after the torques that count on them, plans
+answer to what moves meanwhile, and a ring of four or more shakes itself to pieces.
 """
 
 from __future__ import annotations
@@ -31,18 +33,21 @@ class Springs:
         self._grips: list[Contact] = []
         self._index: list[int] = []
         self._inertia = np.zeros((0, 0))
+        self._planned = np.zeros((0, 6))
+        """What the plan counts on of each grip, ON the first, world axes."""
         self.off: set[tuple[str, str, float]] = set()
         """Which grips have slipped off: their sides, and when they were made."""
         self.wrenches = np.zeros((0, 6))
         """What each contact (n, 6) got in the last step of the simulator: ON the first, world axes, at its frame."""
 
-    def begin(self, terms: Kinematics, rows: ContactRows, jacobian: np.ndarray) -> None:
-        """Take the contacts of a plan, with their Jacobians at the state in which it was made."""
+    def begin(self, terms: Kinematics, rows: ContactRows, jacobian: np.ndarray, planned: np.ndarray) -> None:
+        """Take the contacts of a plan, with their Jacobians at the state in which it was made, and its wrenches in contact axes."""
         contacts = rows.contacts
         self.wrenches = np.zeros((len(contacts), 6))
         self._index = [k for k, c in enumerate(contacts) if c.kind == "grasp" and _key(c) not in self.off]
         self._grips = [contacts[k] for k in self._index]
         if self._grips:
+            self._planned = np.array([_to_world(rows.rotation[k]) @ planned[k] for k in self._index])
             J = np.zeros((rows.size, terms.model.nv))
             row, dof, place = rows.entries()
             J[row, dof] = jacobian.reshape(-1)[place]
@@ -66,7 +71,7 @@ class Springs:
             away = _asked(*frames, twist, places[k], asked[6 * k : 6 * k + 6])
             if away > OFF:
                 self.off.add(_key(c))
-        wrenches = (self._inertia @ asked).reshape(-1, 6)
+        wrenches = self._planned + (self._inertia @ asked).reshape(-1, 6)
         for k, c, w, place in zip(self._index, self._grips, wrenches, places, strict=True):
             share = 0.0 if _key(c) in self.off else load(time, c.made_at, c.fade_in, c.release_at, c.fade_out)
             strength = share * np.repeat([c.grip_force, c.grip_torque], 3)
