@@ -107,9 +107,7 @@ def read_seeds(seeds: str | Sequence[int]) -> list[int]:
 
 def tried(case: Case) -> Trial:
     """Play one seed."""
-    sim = scenario(case.name)(case.parameters).simulation(
-        seed=case.seed, world=case.world, controller=case.controller
-    )
+    sim = scenario(case.name)(case.parameters).simulation(seed=case.seed, world=case.world, controller=case.controller)
     heights = _heights(sim)
     try:
         while sim.time < case.seconds - sim.dt / 2 and not sim.failure:
