@@ -18,6 +18,8 @@ _GIVES_WAY = 0.02
 """She notices that the board has dropped so far [rad]."""
 _NOTICED = 0.02
 """How long she goes on pressing on it then [s]."""
+_JOLTED = 0.1
+"""How long the push lasts that she gets with it [s]."""
 _UPRIGHT = (1.0, 0.0, 0.0, 0.0)
 _FOOT, _STANDING = "alice/right_sole", "alice/left_sole"
 
@@ -42,6 +44,9 @@ class Mishap(base.Scenario):
         height: float = Field(0.32, ge=0.3, le=0.45, description="height of the table [m]")
         ahead: float = Field(
             0.36, ge=0.3, le=0.5, description="how far before her other foot she has the one on it [m]"
+        )
+        jolt: float = Field(
+            10.0, ge=0, le=60, description="she is pushed as it gives way, by so much at most, from any side [N·s]"
         )
         load: float = Field(
             0.25, ge=0, le=0.6, description="how far her centre of mass is on the way from the other foot to that one"
@@ -73,6 +78,7 @@ class Mishap(base.Scenario):
         )
         sim.live.drive("table/hinge", table)
         sim.live.targets.append(ip.Target(self.p.when, "table", np.array([_DROPPED])))
+        sim.live.targets += self._jolts(sim)
         sim.contacts.add(_STANDING, ip.GROUND)
         sim.contacts.add(_FOOT, "table/top", friction=self.p.friction)
         sim.objectives += [
@@ -90,6 +96,13 @@ class Mishap(base.Scenario):
                 ),
             ]
         )
+
+    def _jolts(self, sim: ip.Simulation) -> list[ip.Target]:
+        """Return the push that she gets as the table gives way: by half of ``jolt`` to all of it, another one for each seed."""
+        size, way = self.p.jolt * sim.rng.uniform(0.5, 1.0), sim.rng.uniform(0.0, 2 * np.pi)
+        force = size / _JOLTED * np.array([np.cos(way), np.sin(way), 0.0])
+        chest = base.parts(sim, "alice", "chest")
+        return [ip.Target(self.p.when, f"push {c}", np.array([0, 0, 0, *force, _JOLTED])) for c in chest if size > 0]
 
     def _perched(self, sim: ip.Simulation) -> list[ip.Objective]:
         """Most of her weight on the foot that stands on the ground."""

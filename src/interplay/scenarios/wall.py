@@ -38,7 +38,7 @@ class Wall(Aboard):
     class Parameters(Aboard.Parameters):
         """How hard the platform tips, and whether she uses the wall."""
 
-        strength: float = Field(1.0, ge=0, le=2, description="how far it moves: 1 is 10 cm and 7 degrees at most")
+        strength: float = Field(1.5, ge=0, le=2.5, description="how far it moves: 1 is 10 cm and 7 degrees at most")
         hand: bool = Field(True, description="whether her hand is on the wall: true or false")
 
     p: Parameters
@@ -67,7 +67,8 @@ class Wall(Aboard):
             return
         for sole in SOLES:
             sim.contacts.add(sole, "platform/top", friction=self.p.friction)
-        sim.contacts.add("ann/right_palm", "board/front")
+        # Pressed all the time and near its middle: a palm that comes off and on again, or rocks, turns her off her feet.
+        sim.contacts.add("ann/right_palm", "board/front", friction=0.5, shrink=0.9, min_force=15.0)
         # Nothing that counts on her feet alone: her hand may hold her when her capture point is beyond them.
         sim.objectives += [
             *base.upright(sim, "ann"),
