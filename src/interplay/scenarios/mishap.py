@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import ClassVar
 
 import numpy as np
@@ -20,6 +21,10 @@ _NOTICED = 0.02
 """How long she goes on pressing on it then [s]."""
 _JOLTED = 0.1
 """How long the push lasts that she gets with it [s]."""
+_STARTLED = {"shoulder_abduction": 1.1, "shoulder_flexion": 0.4, "elbow_flexion": 0.9}
+"""Arms of who regains her balance [rad]."""
+_EYES = (0.97, 0.0, -0.25)
+"""Where her eyes look, in the head's frame."""
 _UPRIGHT = (1.0, 0.0, 0.0, 0.0)
 _FOOT, _STANDING = "alice/right_sole", "alice/left_sole"
 
@@ -46,7 +51,7 @@ class Mishap(base.Scenario):
             0.36, ge=0.3, le=0.5, description="how far before her other foot she has the one on it [m]"
         )
         jolt: float = Field(
-            10.0, ge=0, le=60, description="she is pushed as it gives way, by so much at most, from any side [N·s]"
+            15.0, ge=0, le=60, description="she is pushed as it gives way, by so much at most, from any side [N·s]"
         )
         load: float = Field(
             0.25, ge=0, le=0.6, description="how far her centre of mass is on the way from the other foot to that one"
@@ -109,6 +114,7 @@ class Mishap(base.Scenario):
         between = self.p.load * (sim.middle(_FOOT) - sim.middle(_STANDING))[:2]
         return [
             ip.Posture("alice", weight=0.3),
+            *self._looks_at_the_foot(sim),
             ip.ComOver("alice", over=[_STANDING], reference=between, weight=60.0),
             ip.ComOver("alice", over=[_STANDING], axes="z", weight=30.0),
         ]
@@ -118,7 +124,8 @@ class Mishap(base.Scenario):
         place = [*(sim.middle(_STANDING)[:2] + [self.p.step, -2 * _SIDE]), 0.0]
         way = ip.MinimumJerk(sim.middle(_FOOT), place, sim.time, self.p.swing)
         return [
-            *self._upright(sim, [_STANDING]),
+            *self._upright(sim, [_STANDING], _STARTLED),
+            *self._looks_at_the_foot(sim),
             ip.Balance("alice", on=[_STANDING], terms=sim.terms, margin=0.01),
             ip.Point(_FOOT, way, weight=200.0, stiffness=200.0, max_speed=3.0),
             ip.Orientation(_FOOT, weight=20.0, stiffness=300.0, max_speed=20.0),
@@ -128,11 +135,19 @@ class Mishap(base.Scenario):
         soles = [_STANDING, _FOOT]
         return [*self._upright(sim, soles), ip.Balance("alice", on=soles, terms=sim.terms)]
 
-    def _upright(self, sim: ip.Simulation, over: list[str]) -> list[ip.Objective]:
-        """Stand as one does, over some soles."""
-        model = sim.scene.placed("alice")
+    def _looks_at_the_foot(self, sim: ip.Simulation) -> list[ip.Objective]:
+        """Eyes on what the foot does; of other bodies we do not know where the eyes look from."""
+        return [ip.Gaze("alice/head", _FOOT, axis=_EYES, weight=1.0)] if self.character is None else []
+
+    def _upright(
+        self, sim: ip.Simulation, over: list[str], arms: Mapping[str, float] | None = None
+    ) -> list[ip.Objective]:
+        """Stand as one does, over some soles, with the arms as they are wanted."""
+        usual = sim.scene.placed("alice").posture
+        wanted = {f"{side}_{joint}": angle for side in ("left", "right") for joint, angle in (arms or {}).items()}
+        values = {f"alice/{joint}": wanted.get(joint, angle) for joint, angle in usual.items()}
         return [
-            ip.Posture("alice", weight=0.3, values={f"alice/{j}": v for j, v in model.posture.items()}),
+            ip.Posture("alice", weight=0.3, values=values),
             ip.ComOver("alice", over=over, reference=(0.0, 0.0), weight=60.0),
             ip.ComOver("alice", over=[_STANDING], axes="z", weight=10.0),
         ]

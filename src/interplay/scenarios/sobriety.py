@@ -35,7 +35,7 @@ class Sobriety(Aboard):
     class Parameters(Aboard.Parameters):
         """How the platform moves, how uneven it is, and how quick she is."""
 
-        strength: float = Field(0.6, ge=0, le=4, description="how far it moves: 1 is 12 cm and 7 degrees at most")
+        strength: float = Field(1.0, ge=0, le=4, description="how far it moves: 1 is 12 cm and 7 degrees at most")
         block: float = Field(0.06, ge=0.02, le=0.2, description="height of the block under her left foot [m]")
         pace: float = Field(2.0, ge=0.8, le=10, description="seconds from one touch to the next")
 
