@@ -11,15 +11,18 @@ import interplay as ip
 from interplay import scenario as base
 from interplay.scenarios.platform import SOLES, Aboard
 
-_ARM = {
+_ARMS = {
     "right_shoulder_flexion": 0.7,
     "right_shoulder_abduction": 0.3,
     "right_shoulder_rotation": 0.3,
     "right_elbow_flexion": 1.5,
     "right_forearm_rotation": -0.8,
     "right_wrist_flexion": -1.1,
+    "left_shoulder_abduction": 0.5,
+    "left_shoulder_flexion": 0.2,
+    "left_elbow_flexion": 0.7,
 }
-"""Her arm [rad] before a wall …"""
+"""Her arms [rad] before a wall …"""
 _PALM = (0.48, -0.25, 1.38)
 """… and where her palm is on it [m], seen from where she stands; of a body of 1.70 m."""
 _BOARD = 0.05
@@ -52,8 +55,8 @@ class Wall(Aboard):
         # A palm is flat on what is no higher than itself: there would be no room for a wrist that is bent.
         board = ip.Wall(0.5, 0.1 * size, _BOARD)
         scene.add(board, "board", pos=(front + 0.5 * _BOARD, beside, deck.height + high - 0.05 * size))
-        arm = _ARM if self.p.hand and self.character is None else None
-        self.add_character(scene, "ann", ip.Humanoid(1.70, 62, "female"), (0, 0, deck.height), posture=arm)
+        arms = _ARMS if self.p.hand and self.character is None else None
+        self.add_character(scene, "ann", ip.Humanoid(1.70, 62, "female"), (0, 0, deck.height), posture=arms)
         if not self.p.hand:
             return scene
         return scene.reach("ann/right_palm", (front, beside, deck.height + high, -1, 0, 0), balance=False)
