@@ -9,7 +9,8 @@ from typing import TypeVar
 
 from interplay.errors import whole
 
-Case, Found = TypeVar("Case"), TypeVar("Found")
+Case = TypeVar("Case")
+Found = TypeVar("Found")
 
 
 def measured(measure: Callable[[Case], Found], cases: Sequence[Case], workers: int) -> Iterator[Found]:

@@ -143,9 +143,9 @@ class Mishap(base.Scenario):
         self, sim: ip.Simulation, over: list[str], arms: Mapping[str, float] | None = None
     ) -> list[ip.Objective]:
         """Stand as one does, over some soles, with the arms as they are wanted."""
-        usual = sim.scene.placed("alice").posture
-        wanted = {f"{side}_{joint}": angle for side in ("left", "right") for joint, angle in (arms or {}).items()}
-        values = {f"alice/{joint}": wanted.get(joint, angle) for joint, angle in usual.items()}
+        values = {f"alice/{joint}": angle for joint, angle in sim.scene.placed("alice").posture.items()}
+        wanted = {f"alice/{side}_{joint}": angle for side in ("left", "right") for joint, angle in (arms or {}).items()}
+        values |= {joint: angle for joint, angle in wanted.items() if joint in values}
         return [
             ip.Posture("alice", weight=0.3, values=values),
             ip.ComOver("alice", over=over, reference=(0.0, 0.0), weight=60.0),
