@@ -31,7 +31,9 @@ def squats(model: ip.Humanoid, frames=150, fps=60.0, name="ann"):
             f"{side}_knee_flexion": 0.35 + 1.15 * deep,
             f"{side}_ankle_flexion": 0.15 + 0.35 * deep,
             f"{side}_shoulder_flexion": 0.6 + 0.5 * sign * wave,
-            f"{side}_shoulder_abduction": 0.5 + 0.2 * wave if side == "left" else 1.2 + 0.33 * wave,  # 88°: almost singular
+            f"{side}_shoulder_abduction": 0.5 + 0.2 * wave
+            if side == "left"
+            else 1.2 + 0.33 * wave,  # 88°: almost singular
             f"{side}_shoulder_rotation": 0.2 * wave,
             f"{side}_elbow_flexion": 0.9 + 0.4 * sign * wave,
             f"{side}_forearm_rotation": 0.3 * wave,

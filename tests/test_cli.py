@@ -156,6 +156,7 @@ def test_help_helps():
         ("sidecar",),
         ("compare",),
         ("bench",),
+        ("trials",),
     ):
         long, short = (runner.invoke(app, [*command, option]) for option in ("--help", "-h"))
         assert long.exit_code == short.exit_code == 0

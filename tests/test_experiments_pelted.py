@@ -148,6 +148,33 @@ def test_a_mishap():
     assert sim.middle("alice/right_sole")[2] == pytest.approx(0.0, abs=5e-3)
 
 
+def test_a_mishap_jolts_her_otherwise_for_each_seed():
+    """As the table gives way she gets between half of the impulse and all of it, from any side; none if none is wanted."""
+    pushes = []
+    for seed in range(4):
+        [push] = [t for t in played("mishap", seed=seed, jolt=12.0).live.targets if t.control == "push alice/chest"]
+        assert push.time == 2.0
+        assert push.value[5] == 0.0  # level
+        pushes.append(push.value[3:5] * push.value[6])
+    sizes = np.linalg.norm(pushes, axis=1)
+    assert 6.0 <= sizes.min() < sizes.max() <= 12.0
+    assert np.ptp(np.arctan2(*np.transpose(pushes))) > 1.0
+    assert not [t for t in played("mishap", jolt=0.0).live.targets if "push" in t.control]
+
+
+def test_she_watches_the_foot_and_throws_up_her_arms():
+    sim = played("mishap", when=1.0, jolt=0.0)
+    until(sim, 0.95)
+    head = sim.scene.body("alice/head")
+    to_the_foot = sim.middle("alice/right_sole") - sim.terms.xpos[head]
+    looks = sim.terms.xmat[head].reshape(3, 3) @ [0.97, 0, -0.25]
+    assert looks @ to_the_foot / np.linalg.norm(to_the_foot) > 0.8
+    assert looks[2] < -0.4
+    before = base.present_posture(sim, "alice")["alice/left_shoulder_abduction"]
+    until(sim, 1.5)
+    assert base.present_posture(sim, "alice")["alice/left_shoulder_abduction"] > before + 0.2
+
+
 def test_the_user_makes_the_table_give_way():
     sim = played("mishap", when=100.0)
     until(sim, 0.5)

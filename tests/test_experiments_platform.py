@@ -92,7 +92,8 @@ def test_the_hand_on_the_wall_carries():
         sim.step()
         pressed.append(float(np.linalg.norm(sim.force("ann/right_palm"))))
     assert not sim.fallen
-    assert max(pressed) > 15.0
+    assert min(pressed[20:]) > 5.0  # it never comes off
+    assert max(pressed) > 30.0
     assert "ann/right_palm" not in {s for c in scenario("wall")({"hand": False}).simulation().contacts for s in c.label}
 
 

@@ -15,6 +15,7 @@ from rich.table import Table
 from interplay.cli_bar import progress_bar
 from interplay.cli_import import import_files
 from interplay.cli_sweep import sweep
+from interplay.cli_trials import trials
 from interplay.errors import InputError, InterplayError, settings
 from interplay.qp import solvers
 
@@ -305,6 +306,7 @@ def export(arguments: Annotated[list[str] | None, typer.Argument()] = None) -> N
 
 app.command("import")(import_files)
 app.command()(sweep)
+app.command()(trials)
 
 
 @app.command()

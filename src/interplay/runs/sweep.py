@@ -10,9 +10,7 @@ from __future__ import annotations
 import csv
 import json
 import math
-import multiprocessing
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -24,6 +22,7 @@ from interplay.models.base import Model
 from interplay.models.humanoid import Humanoid
 from interplay.models.loader import BodyFile
 from interplay.motion.catching import capture, off
+from interplay.runs.pool import measured
 from interplay.runs.run import make_folder
 from interplay.runs.sweep_report import report_contacts, report_pushes
 from interplay.scenario import stands
@@ -154,7 +153,7 @@ def sweep(
     out, title = Path(out), "contacts" if contacts else "pushes"
     make_folder(out)
     found: list[Pushed] = []
-    for pushed in _measured(cases, whole("workers", workers, 1, 64)):
+    for pushed in measured(largest, cases, workers):
         found = sorted([*found, pushed], key=lambda one: cases.index(one.case))
         kept = [{**one.row(), "tried": one.tried} for one in found]
         (out / f"{title}.json").write_text(json.dumps(kept, allow_nan=False, indent=1) + "\n")  # it takes long: at once
@@ -166,16 +165,6 @@ def sweep(
         writer.writeheader()
         writer.writerows(rows)
     return (report_contacts if contacts else report_pushes)(rows, out / f"{title}.png")
-
-
-def _measured(cases: Sequence[Case], workers: int) -> Iterator[Pushed]:
-    """Yield what is found, as it is."""
-    if workers == 1:
-        yield from map(largest, cases)
-        return
-    with ProcessPoolExecutor(workers, multiprocessing.get_context("spawn")) as pool:
-        for found in as_completed([pool.submit(largest, case) for case in cases]):
-            yield found.result()
 
 
 def largest(case: Case) -> Pushed:

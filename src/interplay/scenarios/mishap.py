@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import ClassVar
 
 import numpy as np
@@ -18,6 +19,12 @@ _GIVES_WAY = 0.02
 """She notices that the board has dropped so far [rad]."""
 _NOTICED = 0.02
 """How long she goes on pressing on it then [s]."""
+_JOLTED = 0.1
+"""How long the push lasts that she gets with it [s]."""
+_STARTLED = {"shoulder_abduction": 1.1, "shoulder_flexion": 0.4, "elbow_flexion": 0.9}
+"""Arms of who regains her balance [rad]."""
+_EYES = (0.97, 0.0, -0.25)
+"""Where her eyes look, in the head's frame."""
 _UPRIGHT = (1.0, 0.0, 0.0, 0.0)
 _FOOT, _STANDING = "alice/right_sole", "alice/left_sole"
 
@@ -42,6 +49,9 @@ class Mishap(base.Scenario):
         height: float = Field(0.32, ge=0.3, le=0.45, description="height of the table [m]")
         ahead: float = Field(
             0.36, ge=0.3, le=0.5, description="how far before her other foot she has the one on it [m]"
+        )
+        jolt: float = Field(
+            15.0, ge=0, le=60, description="she is pushed as it gives way, by so much at most, from any side [N·s]"
         )
         load: float = Field(
             0.25, ge=0, le=0.6, description="how far her centre of mass is on the way from the other foot to that one"
@@ -73,6 +83,7 @@ class Mishap(base.Scenario):
         )
         sim.live.drive("table/hinge", table)
         sim.live.targets.append(ip.Target(self.p.when, "table", np.array([_DROPPED])))
+        sim.live.targets += self._jolts(sim)
         sim.contacts.add(_STANDING, ip.GROUND)
         sim.contacts.add(_FOOT, "table/top", friction=self.p.friction)
         sim.objectives += [
@@ -91,11 +102,19 @@ class Mishap(base.Scenario):
             ]
         )
 
+    def _jolts(self, sim: ip.Simulation) -> list[ip.Target]:
+        """Return the push that she gets as the table gives way: by half of ``jolt`` to all of it, another one for each seed."""
+        size, way = self.p.jolt * sim.rng.uniform(0.5, 1.0), sim.rng.uniform(0.0, 2 * np.pi)
+        force = size / _JOLTED * np.array([np.cos(way), np.sin(way), 0.0])
+        chest = base.parts(sim, "alice", "chest")
+        return [ip.Target(self.p.when, f"push {c}", np.array([0, 0, 0, *force, _JOLTED])) for c in chest if size > 0]
+
     def _perched(self, sim: ip.Simulation) -> list[ip.Objective]:
         """Most of her weight on the foot that stands on the ground."""
         between = self.p.load * (sim.middle(_FOOT) - sim.middle(_STANDING))[:2]
         return [
             ip.Posture("alice", weight=0.3),
+            *self._looks_at_the_foot(sim),
             ip.ComOver("alice", over=[_STANDING], reference=between, weight=60.0),
             ip.ComOver("alice", over=[_STANDING], axes="z", weight=30.0),
         ]
@@ -105,7 +124,8 @@ class Mishap(base.Scenario):
         place = [*(sim.middle(_STANDING)[:2] + [self.p.step, -2 * _SIDE]), 0.0]
         way = ip.MinimumJerk(sim.middle(_FOOT), place, sim.time, self.p.swing)
         return [
-            *self._upright(sim, [_STANDING]),
+            *self._upright(sim, [_STANDING], _STARTLED),
+            *self._looks_at_the_foot(sim),
             ip.Balance("alice", on=[_STANDING], terms=sim.terms, margin=0.01),
             ip.Point(_FOOT, way, weight=200.0, stiffness=200.0, max_speed=3.0),
             ip.Orientation(_FOOT, weight=20.0, stiffness=300.0, max_speed=20.0),
@@ -115,11 +135,19 @@ class Mishap(base.Scenario):
         soles = [_STANDING, _FOOT]
         return [*self._upright(sim, soles), ip.Balance("alice", on=soles, terms=sim.terms)]
 
-    def _upright(self, sim: ip.Simulation, over: list[str]) -> list[ip.Objective]:
-        """Stand as one does, over some soles."""
-        model = sim.scene.placed("alice")
+    def _looks_at_the_foot(self, sim: ip.Simulation) -> list[ip.Objective]:
+        """Eyes on what the foot does; of other bodies we do not know where the eyes look from."""
+        return [ip.Gaze("alice/head", _FOOT, axis=_EYES, weight=1.0)] if self.character is None else []
+
+    def _upright(
+        self, sim: ip.Simulation, over: list[str], arms: Mapping[str, float] | None = None
+    ) -> list[ip.Objective]:
+        """Stand as one does, over some soles, with the arms as they are wanted."""
+        values = {f"alice/{joint}": angle for joint, angle in sim.scene.placed("alice").posture.items()}
+        wanted = {f"alice/{side}_{joint}": angle for side in ("left", "right") for joint, angle in (arms or {}).items()}
+        values |= {joint: angle for joint, angle in wanted.items() if joint in values}
         return [
-            ip.Posture("alice", weight=0.3, values={f"alice/{j}": v for j, v in model.posture.items()}),
+            ip.Posture("alice", weight=0.3, values=values),
             ip.ComOver("alice", over=over, reference=(0.0, 0.0), weight=60.0),
             ip.ComOver("alice", over=[_STANDING], axes="z", weight=10.0),
         ]

@@ -18,6 +18,17 @@ _WAVES, _SLOWEST, _FASTEST = 4, 0.15, 0.6
 """A disturbance is so many sines of random frequencies [Hz] between these …"""
 _COMES = 2.0
 """… and has come up after so many seconds."""
+_READY = {
+    "hip_flexion": 0.3,
+    "knee_flexion": 0.5,
+    "ankle_flexion": 0.2,
+    "shoulder_abduction": 0.5,
+    "shoulder_flexion": 0.2,
+    "elbow_flexion": 0.7,
+}
+"""How she expects what comes [rad]: knees bent, arms a little out …"""
+_APART = 0.13
+"""… and each foot so far from the middle [m]; of a body of 1.70 m."""
 _JOINTS = {
     "x": ("m", "shifted forward"),
     "y": ("m", "shifted to her left"),
@@ -42,7 +53,7 @@ class Aboard(base.Scenario):
     class Parameters(base.Parameters):
         """How the platform moves and how slippery it is."""
 
-        strength: float = Field(1.25, ge=0, le=4, description="how far it moves: 1 is 12 cm and 7 degrees at most")
+        strength: float = Field(1.4, ge=0, le=4, description="how far it moves: 1 is 12 cm and 7 degrees at most")
         friction: float = Field(0.8, ge=0.05, le=1.5, description="friction of the platform, which she knows")
         seconds: float = Field(20.0, ge=1, le=600, description="how long it goes on [s]")
 
@@ -100,7 +111,11 @@ class Platform(Aboard):
         """Place her on the platform."""
         deck = self.deck()
         scene = ip.Scene().add(deck, "platform", friction=self.p.friction)
-        return self.add_character(scene, "ann", ip.Humanoid(1.70, 62, "female"), (0, 0, deck.height))
+        ready = {f"{side}_{joint}": angle for side in ("left", "right") for joint, angle in _READY.items()}
+        posture = ready if self.character is None else None
+        self.add_character(scene, "ann", ip.Humanoid(1.70, 62, "female"), (0, 0, deck.height), posture=posture)
+        left, right = ((0, y * _APART * self.scale(1.70), deck.height, 0, 0, 1) for y in (1, -1))
+        return scene.reach(SOLES[0], left, (SOLES[1], right))
 
     def start(self, sim: ip.Simulation) -> None:
         """Let the platform move and her stand."""

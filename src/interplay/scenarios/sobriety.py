@@ -17,8 +17,8 @@ from interplay.scenarios.platform import Aboard
 _SIDES = {"right": -1.0, "left": 1.0}
 _OUT = {"shoulder_abduction": 1.3, "elbow_flexion": 0.25, "shoulder_flexion": 0.15, "forearm_rotation": 0.0}
 """Arms out [rad]."""
-_NOSE, _FINGER = np.array([0.118, 0.0, 0.065]), np.array([0.084, 0.0275, -0.009])
-"""Tip of the nose in the head's frame and of the left index finger in the palm's [m], of a body of 1.70 m."""
+_NOSE, _FINGER = np.array([0.118, 0.0, 0.065]), np.array([0.073, 0.0275, 0.026])
+"""Tip of the nose in the head's frame and of the left index finger, relaxed as it is drawn, in the palm's [m], of a body of 1.70 m."""
 _POINTS, _FACES = np.array([-0.6, -0.75, 0.3]), np.array([-0.6, 0.2, -0.75])
 """Where the left hand's fingers point at the nose, and where its palm faces, in the head's frame."""
 
@@ -35,7 +35,7 @@ class Sobriety(Aboard):
     class Parameters(Aboard.Parameters):
         """How the platform moves, how uneven it is, and how quick she is."""
 
-        strength: float = Field(0.6, ge=0, le=4, description="how far it moves: 1 is 12 cm and 7 degrees at most")
+        strength: float = Field(1.0, ge=0, le=4, description="how far it moves: 1 is 12 cm and 7 degrees at most")
         block: float = Field(0.06, ge=0.02, le=0.2, description="height of the block under her left foot [m]")
         pace: float = Field(2.0, ge=0.8, le=10, description="seconds from one touch to the next")
 

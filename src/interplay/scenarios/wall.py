@@ -11,15 +11,18 @@ import interplay as ip
 from interplay import scenario as base
 from interplay.scenarios.platform import SOLES, Aboard
 
-_ARM = {
+_ARMS = {
     "right_shoulder_flexion": 0.7,
     "right_shoulder_abduction": 0.3,
     "right_shoulder_rotation": 0.3,
     "right_elbow_flexion": 1.5,
     "right_forearm_rotation": -0.8,
     "right_wrist_flexion": -1.1,
+    "left_shoulder_abduction": 0.5,
+    "left_shoulder_flexion": 0.2,
+    "left_elbow_flexion": 0.7,
 }
-"""Her arm [rad] before a wall …"""
+"""Her arms [rad] before a wall …"""
 _PALM = (0.48, -0.25, 1.38)
 """… and where her palm is on it [m], seen from where she stands; of a body of 1.70 m."""
 _BOARD = 0.05
@@ -38,7 +41,7 @@ class Wall(Aboard):
     class Parameters(Aboard.Parameters):
         """How hard the platform tips, and whether she uses the wall."""
 
-        strength: float = Field(1.0, ge=0, le=2, description="how far it moves: 1 is 10 cm and 7 degrees at most")
+        strength: float = Field(1.5, ge=0, le=2.5, description="how far it moves: 1 is 10 cm and 7 degrees at most")
         hand: bool = Field(True, description="whether her hand is on the wall: true or false")
 
     p: Parameters
@@ -52,8 +55,8 @@ class Wall(Aboard):
         # A palm is flat on what is no higher than itself: there would be no room for a wrist that is bent.
         board = ip.Wall(0.5, 0.1 * size, _BOARD)
         scene.add(board, "board", pos=(front + 0.5 * _BOARD, beside, deck.height + high - 0.05 * size))
-        arm = _ARM if self.p.hand and self.character is None else None
-        self.add_character(scene, "ann", ip.Humanoid(1.70, 62, "female"), (0, 0, deck.height), posture=arm)
+        arms = _ARMS if self.p.hand and self.character is None else None
+        self.add_character(scene, "ann", ip.Humanoid(1.70, 62, "female"), (0, 0, deck.height), posture=arms)
         if not self.p.hand:
             return scene
         return scene.reach("ann/right_palm", (front, beside, deck.height + high, -1, 0, 0), balance=False)
@@ -67,7 +70,8 @@ class Wall(Aboard):
             return
         for sole in SOLES:
             sim.contacts.add(sole, "platform/top", friction=self.p.friction)
-        sim.contacts.add("ann/right_palm", "board/front")
+        # Pressed all the time and near its middle: a palm that comes off and on again, or rocks, turns her off her feet.
+        sim.contacts.add("ann/right_palm", "board/front", friction=0.5, shrink=0.9, min_force=15.0)
         # Nothing that counts on her feet alone: her hand may hold her when her capture point is beyond them.
         sim.objectives += [
             *base.upright(sim, "ann"),
