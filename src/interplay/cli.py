@@ -360,9 +360,7 @@ def compare(
     seed: Seed = 0,
     set_: Settings = None,
     targets: Targets = None,
-    worlds: Annotated[
-        bool, typer.Option("--worlds", help="Compare the direct and the simulated world instead.")
-    ] = False,
+    worlds: Annotated[bool, typer.Option("--worlds", help="Compare the direct with the simulated world.")] = False,
 ) -> None:
     """Run a scenario with one program over all and with one per character, and say how well each does what is asked."""
     from interplay.rehearsal import rehearse
