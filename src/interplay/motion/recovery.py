@@ -392,6 +392,7 @@ class Recovery:
             "over": list(self._over),
             "carry": list(self._carry),
             "calm": self._calm_since if math.isfinite(self._calm_since) else None,
+            "edge": self._edge_since if math.isfinite(self._edge_since) else None,
             "disturbed": self._disturbed,
             "steps": self.steps,
         }
@@ -401,7 +402,7 @@ class Recovery:
         if self.inner is not None:
             self.inner.restore(sim, data["inner"])
         self._home = {p[0]: _footprint(p) for p in data["home"]}
-        self._calm_since = math.inf if data["calm"] is None else data["calm"]
+        self._calm_since, self._edge_since = (math.inf if data[k] is None else data[k] for k in ("calm", "edge"))
         self._disturbed, self.steps = bool(data["disturbed"]), int(data["steps"])
         self._step = self._aimed = None
         if data["made"] is not None:
