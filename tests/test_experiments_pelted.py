@@ -30,7 +30,7 @@ def test_each_is_played_in_the_simulated_world_and_resumed(name):
     sim = played(name)
     assert sim.world.name == "simulated"
     assert sim.dt == 0.01
-    until(sim, 1.2)
+    until(sim, 1.0)
     kept = json.loads(json.dumps(sim.checkpoint()))
     until(sim, 2.4)
     assert not sim.fallen

@@ -57,6 +57,9 @@ CONTROLLERS = {
 ON_FALL = {"stop": "stop", "continue": "continue"}
 """What a run does when someone falls."""
 
+AFRESH = 0.5
+"""Every so often [s] a simulation forgets its first guesses."""
+
 Observer = Callable[[State, Outcome, float], None]
 """Called after each step with the state it began in, its outcome and the step's wall-clock seconds."""
 
@@ -118,6 +121,8 @@ class Simulation:
         """Controls, pushes, pulls, gains, masses."""
         self.observers: list[Observer] = []
         self.steps = 0
+        self.afresh = max(1, round(AFRESH / self.dt))
+        """After so many steps plans are made without first guesses, as who resumes the run there has to make them."""
         self.outcome: Outcome | None = None
         """Of the last step."""
         self.touches = NOTHING
@@ -272,6 +277,8 @@ class Simulation:
     def step(self) -> Outcome:
         """Advance by one control step and return what came of it."""
         begin = clock.perf_counter()
+        if not self.steps % self.afresh:
+            self.controller.forget()
         self.follow()
         forces = self.live.forces()
         if forces:
@@ -346,11 +353,7 @@ class Simulation:
         self.steps += 1
 
     def checkpoint(self) -> dict[str, Any]:
-        """Return what resumes this run, as plain numbers.
-
-        Its controller forgets its first guesses as who resumes has to do without them: so both go on to the same bits.
-        """
-        self.controller.forget()
+        """Return what resumes this run, as plain numbers; where plans are made ``afresh``, to the bit."""
         return {
             "state": self._state.checkpoint(),
             "steps": self.steps,

@@ -23,7 +23,7 @@ class Recorder:
         """Open a new file beside the scene's XML, or continue a recording; the header names at least the ``scenario``."""
         own = {"parameters": {}, "dt": sim.dt, "world": sim.world.name, "camera": Camera().model_dump()}
         self._sim, self._writer = sim, Writer(path, sim.scene.model, {**own, **header}, resume)
-        self._per_block = block_steps(sim.dt)
+        self._per_block = 2 * sim.afresh
         self._masses = (-1, np.zeros(0), np.zeros(0))
         self._clear()
 
@@ -55,9 +55,7 @@ class Recorder:
             self._masses = (sim.live.masses.changes, m.body_mass.copy(), m.body_inertia.copy())
         self._mass.append(self._masses[1])
         self._inertia.append(self._masses[2])
-        if (
-            not sim.steps % self._per_block
-        ):  # whenever the run was interrupted before: checkpoints lie where they would have
+        if not sim.steps % self._per_block:  # whenever the run was interrupted before
             self.flush()
 
     def flush(self) -> None:
@@ -109,11 +107,6 @@ class Recorder:
         if not self._writer.closed:
             self.flush()
             self._writer.close()
-
-
-def block_steps(dt: float) -> int:
-    """Return after how many steps [dt s] a block ends, and the next one begins."""
-    return max(1, round(1.0 / dt))
 
 
 def _simulated(outcomes: Sequence[Outcome]) -> dict[str, Any]:

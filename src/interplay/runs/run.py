@@ -13,7 +13,7 @@ from typing import Any
 from interplay.catalogue import scenario
 from interplay.errors import InputError, InterplayError, cannot_write, number, pick
 from interplay.io.lock import locked
-from interplay.io.recorder import Recorder, block_steps
+from interplay.io.recorder import Recorder
 from interplay.io.recording import Recording
 from interplay.io.report import make_report, write_report
 from interplay.models.loader import BodyFile
@@ -164,14 +164,12 @@ def _record(
 
 
 def _take_up(sim: Simulation, before: Recording) -> None:
-    """Bring a simulation to the end of a recording: to the last checkpoint that every run makes, and from there the same way again.
+    """Bring a simulation to the end of a recording: to the last checkpoint where plans are made afresh, and on from there.
 
-    A checkpoint changes the last digits of what follows (:meth:`interplay.Simulation.checkpoint`); the one that a run leaves where it
-    was interrupted, between two whole seconds, has no counterpart in one that was not.
+    Who goes on from where a run happened to be interrupted lacks the first guesses that it would have had.
     """
-    whole = block_steps(sim.dt)
     made = (before.block(k)[1] for k in reversed(range(len(before.starts))))
-    checkpoint = next((made_then for made_then in made if made_then["steps"] % whole == 0), None)
+    checkpoint = next((found for found in made if not found["steps"] % sim.afresh), None)
     if checkpoint is not None:
         sim.restore(checkpoint)
     while sim.steps < before.next_step:

@@ -133,7 +133,7 @@ class LiveAct:
         _ = sim.terms  # raises for a state that cannot be
         if sim.behaviour is not None:
             self.ended = sim.behaviour.failure or ("finished" if sim.behaviour.done else "")
-        if self.tape.mark_due(sim.time):
+        if not sim.steps % sim.afresh:
             self._mark()
 
     def seek(self, time: float) -> None:

@@ -15,9 +15,6 @@ FRAMES, MARKS = 18_000, 1_200
 """How many frames and checkpoints are kept (10 minutes at 30 Hz and at one in half a second). When there are more, every second
 one of the older half is dropped: the past becomes coarser, but stays."""
 
-MARK_EVERY = 0.5
-"""Simulated seconds between two checkpoints."""
-
 Thing = TypeVar("Thing")
 
 
@@ -99,11 +96,6 @@ class Tape:
     def mark(self, time: float, mark: Mark) -> None:
         """Keep a checkpoint."""
         self._marks.add(time, pickle.dumps(mark, pickle.HIGHEST_PROTOCOL))
-
-    def mark_due(self, time: float) -> bool:
-        """Return whether it is time for a checkpoint."""
-        times = self._marks.times
-        return not times or time >= times[-1] + MARK_EVERY - 1e-9
 
     def last_mark(self, time: float) -> Mark:
         """Return the last checkpoint that is not later than a time."""
