@@ -29,7 +29,9 @@ class SimulatedWorld:
 
     name = "simulated"
     finds_contacts = True
-    manner: ClassVar[Manner] = Manner(pull=0.0, stop=30.0, back=225.0, shrink=0.0, braking=50.0, foresees=False)
+    manner: ClassVar[Manner] = Manner(
+        pull=0.0, stop=30.0, back=225.0, shrink=0.0, braking=50.0, foresees=False, hasty=True
+    )
     """No-slip without a position term, k_d 30/s; braking capped: firmer demands than the simulator's contacts answer with jolts.
     Nobody knows of a push before it is felt."""
 
