@@ -78,8 +78,8 @@ class ActiveSet:
         self._buffer = np.zeros(0)
         """Room for the border of the largest pattern so far: K⁻¹ B and the Schur complement."""
 
-    def solve(self, qp: QP, most: int | None = None) -> QPSolution:
-        """Solve one problem; within ``most`` changes, without a safeguard, it may say that it does not know."""
+    def solve(self, qp: QP, most: int | None = None, alone: bool = False) -> QPSolution:
+        """Solve one problem, within ``most`` changes; ``alone``, without the safeguard, it may say that it does not know."""
         begin = time.perf_counter()
         if qp.pattern is None or qp.pattern is not self._key:
             self._begin(qp)
@@ -97,7 +97,7 @@ class ActiveSet:
             return QPSolution(x, solved, said, self._changes, self._primal, self._dual, gap, seconds, rows)
         # What did not settle is solved by the safeguard; what seems infeasible without a proof is confirmed by it.
         self._at.clear()
-        if most is not None:
+        if alone:
             self._side[:] = before
             seconds = time.perf_counter() - begin
             return QPSolution(self._at.x.copy(), False, status, self._changes, np.inf, np.inf, np.inf, seconds)
