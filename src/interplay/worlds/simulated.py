@@ -73,7 +73,7 @@ class SimulatedWorld:
         for k in range(self._steps):
             mujoco.mj_step1(m, d)
             self._applied[:] = state.applied
-            self._springs.pull(m, d, state.time)
+            self._springs.pull(d, state.time)
             if self.keeps_substeps:
                 when = state.time + k * m.opt.timestep
                 told.append((when, *(a.copy() for a in (d.qpos, d.qvel, d.ctrl, m.actuator_biastype, d.qfrc_applied))))
