@@ -75,6 +75,9 @@ class Falls:
         """Take the scene, the step [s], and whether things touch by themselves in its world, so that no plan need keep them apart."""
         self._scene, self._dt, self._limit, self._bumping = scene, dt, torque_limits(scene.model), bumping
         m = scene.model
+        reach = np.where(m.jnt_limited, m.jnt_range[:, 1] - m.jnt_range[:, 0], np.inf)
+        self._range = reach[m.dof_jntid]
+        """How far each DOF can go [rad, m]."""
         self._tree = m.body_treeid.astype(np.int64)
         self._powered = set(m.dof_treeid[m.jnt_dofadr[m.actuator_trnid[:, 0]]].tolist())
         self.characters = [Watched(scene, s.name) for s in scene.subsystems if scene.kind(s.name) == "character"]
@@ -244,12 +247,18 @@ class Falls:
         return np.concatenate([who.dofs for who in self.characters if who.name in self.fallen])
 
     def let_go(self, plan: Plan, terms: Kinematics) -> Plan:
-        """Return a plan in which the motors of who has fallen only damp: τ = −q̇/(T (M⁻¹)ᵢᵢ), slowly enough for the step."""
+        """Return a plan in which the motors of who has fallen only damp: τ = −q̇/(T (M⁻¹)ᵢᵢ), slowly enough for the step.
+
+        Where a joint runs into its stop and back while a torque is held, that would drive it: the farther it comes within the step, of
+        what its range has, the less is left of the torque.
+        """
         tau, dofs = plan.tau.copy(), self.limp
         unit = np.zeros((len(dofs), terms.model.nv))
         unit[np.arange(len(dofs)), dofs] = 1.0
         yielding = terms.mass_solved(unit)[np.arange(len(dofs)), dofs]
         limit = np.nan_to_num(self._limit[dofs], nan=0.0)
+        if self._bumping:
+            limit = limit * np.clip(1.0 - np.abs(terms.qvel[dofs]) * self._dt / (0.5 * self._range[dofs]), 0.0, 1.0)
         tau[dofs] = np.clip(-terms.qvel[dofs] / (max(LIMP, 5.0 * self._dt) * yielding), -limit, limit)
         servo = plan.servo and plan.servo.without(dofs)
         conflicts = (*plan.conflicts, *(Conflict("fall", n, 0.0, "") for n in self.fallen))

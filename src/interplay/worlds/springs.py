@@ -73,7 +73,7 @@ class Springs:
 
     def begin(self, terms: Kinematics, rows: ContactRows, jacobian: np.ndarray) -> None:
         """Take the contacts of a plan, with their Jacobians at the state in which it was made."""
-        self._contacts, self._chains = rows.contacts, (terms.root, terms.chain_start, terms.chain_dofs)
+        self._contacts, self._chains = tuple(rows.contacts), (terms.root, terms.chain_start, terms.chain_dofs)
         self.wrenches = np.zeros((len(self._contacts), 6))
         index = [k for k, c in enumerate(self._contacts) if c.kind == "grasp" and _key(c) not in self.off]
         self._laid = _Laid.out(self._contacts, index)
