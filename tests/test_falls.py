@@ -2,82 +2,18 @@
 
 import json
 
-import mujoco
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from typer.testing import CliRunner
 
 import interplay as ip
-from interplay.catalogue import registry, scenario
+from interplay.catalogue import scenario
 from interplay.cli import app
 from interplay.io.recording import Recording
 from interplay.runs.bench_report import PAPER
 from interplay.runs.run import run
-
-SURPLUS = 0.05
-"""Part of the energy that was at hand or put in that may be missing an origin."""
-
-DEEPEST = 0.1
-"""How far below the ground [m] a body may be."""
-
-
-class Watch:
-    """Checks every step in plain MuJoCo: energy, motors, the ground."""
-
-    def __init__(self, sim):
-        self.sim, self.m, self.d = sim, sim.scene.model, mujoco.MjData(sim.scene.model)
-        m = self.m
-        solid = ((m.geom_contype > 0) | (m.geom_conaffinity > 0)) & (m.body_treeid[m.geom_bodyid] >= 0)
-        self.shapes = np.flatnonzero(solid).tolist()
-        self.ground = m.geom("ground").id
-        self.limit = sim.controller.programs.limits.torque
-        self.masses = sim.live.masses.changes
-        self.kinetic, self.height = self.last = self.energy(sim.state)
-        self.given, self.gross, self.way = 0.0, 0.0, np.zeros(m.nv)
-        self.surplus, self.lowest, self.fastest = -np.inf, np.inf, 0.0
-        sim.observers.append(self)
-
-    def energy(self, state):
-        self.d.qpos[:], self.d.qvel[:] = state.qpos, state.qvel
-        mujoco.mj_fwdPosition(self.m, self.d)
-        mujoco.mj_energyPos(self.m, self.d)
-        M = np.zeros((self.m.nv, self.m.nv))
-        mujoco.mj_fullM(self.m, self.d, M)
-        return 0.5 * float(state.qvel @ M @ state.qvel), float(self.d.energy[0])
-
-    def __call__(self, before, outcome, _):
-        if self.masses != self.sim.live.masses.changes:  # a mass that changes brings its energy along
-            self.masses, (kinetic, height) = self.sim.live.masses.changes, self.energy(before)
-            self.kinetic, self.height = self.kinetic + kinetic - self.last[0], self.height + height - self.last[1]
-        after = outcome.state
-        mujoco.mj_differentiatePos(self.m, self.way, 1.0, before.qpos, after.qpos)
-        work = (outcome.tau + before.applied) * self.way
-        self.given, self.gross = self.given + work.sum(), self.gross + np.abs(work).sum()
-        kinetic, height = self.last = self.energy(after)
-        there = self.kinetic + self.given + self.height - height
-        size = max(self.kinetic + self.gross + max(self.height - height, 0.0), 1.0)
-        self.surplus = max(self.surplus, (kinetic - there) / size)
-        self.fastest = max(self.fastest, float(np.abs(after.qvel).max()))
-        bounded = np.isfinite(self.limit)
-        assert (np.abs(outcome.tau[bounded]) <= self.limit[bounded] * (1 + 1e-6) + 1e-6).all()
-        self.measure()
-
-    def measure(self):
-        where = np.zeros(6)
-        for shape in self.shapes:
-            gap = mujoco.mj_geomDistance(self.m, self.d, self.ground, shape, 0.5, where)
-            self.lowest = min(self.lowest, gap)
-
-    def check(self, fastest=100.0):
-        assert self.surplus < SURPLUS
-        assert self.lowest > -DEEPEST
-        assert self.fastest < fastest
-
-
-def steps(sim, seconds):
-    for _ in range(round(seconds / sim.dt)):
-        sim.step()
+from ordeals import SCENARIOS, Watch, ordeal, steps
 
 
 @pytest.mark.parametrize(("dt", "force"), [(0.005, 300.0), (0.02, 100.0), (0.02, 300.0)])
@@ -227,10 +163,6 @@ def test_pushes_that_were_survived_still_are(name, dt, body, force, seconds):
     assert not sim.fallen
 
 
-SCENARIOS = sorted(registry())
-DIRECT = [name for name in SCENARIOS if scenario(name).world is None]
-
-
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_every_scenario_takes_its_papers_step_and_twenty_milliseconds(name):
     for dt in (1e-3 * PAPER.get(name, {"dt_ms": 5.0})["dt_ms"], 0.02, scenario(name).longest_dt):
@@ -255,40 +187,6 @@ def test_a_step_at_which_an_objective_would_swing_up_is_refused():
                 ip.InputError, match=r"0.19 s is too long for 'JointAngle cart/slide'.*less than 0.185 s"
             ):
                 sim.step()
-
-
-def ordeal(seed):
-    """Let something happen to a scenario at random: a push, a contact broken, a mass changed, a control thrown about."""
-    rng = np.random.default_rng(seed)
-    name, dt = DIRECT[seed % len(DIRECT)], (0.005, 0.01, 0.02)[seed // len(DIRECT) % 3]
-    sim = scenario(name)().simulation(dt)
-    m = sim.scene.model
-    bodies = [m.body(b).name for b in range(1, m.nbody) if m.body_treeid[b] >= 0]
-    watch = Watch(sim)
-    steps(sim, rng.uniform(0.0, 2.5))
-    deeds = rng.choice(["push", "break", "mass", "target"], size=rng.integers(1, 4), replace=False)
-    if "push" in deeds or "target" not in deeds:
-        way = rng.normal(size=3)
-        force = 10.0 * 200.0 ** rng.uniform() * way / np.linalg.norm(way)
-        sim.live.push(str(rng.choice(bodies)), force, float(rng.uniform(0.05, 1.0)))
-    if "break" in deeds and len(sim.contacts):
-        broken = sim.contacts.items[rng.integers(len(sim.contacts))]
-        sim.contacts.remove(broken.first.name, broken.second.name)
-    if "mass" in deeds:
-        body = str(rng.choice([b for b in bodies if m.body(b).mass[0] > 0]))
-        sim.live.set_mass(body, float(m.body(body).mass[0] * 10.0 ** rng.uniform(-0.7, 0.7)))
-    if "target" in deeds and sim.live.controls:
-        control = sim.live.controls[str(rng.choice(list(sim.live.controls)))]
-        sim.live.set(control.name, control.value + rng.normal(size=control.size))
-    try:
-        sim.run(1.2)
-    except ip.FallError:
-        steps(sim, 0.3)
-    except ip.InterplayError as error:
-        if sim.behaviour is None or str(error) != sim.behaviour.failure:  # a phase that cannot end says so
-            raise
-    watch.check(np.inf)  # a light thing pushed hard is fast
-    return bool(sim.fallen)
 
 
 @pytest.mark.parametrize("seed", [1, 47, 93, 196, 277, 323, 369, 415, 461, 495])

@@ -8,6 +8,7 @@ import interplay as ip
 from interplay.constraints.collision import COLLISION
 from interplay.constraints.contact import LEAST_FORCE, SLIP, TURN
 from interplay.constraints.limits import JOINT, TORQUE
+from interplay.constraints.manner import EXACT
 from interplay.control.state import State
 from interplay.qp.problem import QP
 
@@ -27,10 +28,10 @@ def weak_pair(strength):
 
 @pytest.fixture(scope="module")
 def cases():
-    """Simulations to draw from: strong, weak and feeble bodies, one with two contacts that fight each other."""
+    """Simulations to draw from: strong, weak and feeble bodies, one with two contacts that fight each other, one in haste."""
     sims = []
-    for strength in (1.0, 0.2, 0.02):
-        sim = ip.Simulation(weak_pair(strength))
+    for strength, manner in ((1.0, EXACT), (0.2, EXACT), (0.02, EXACT), (0.5, EXACT._replace(hasty=True))):
+        sim = ip.Simulation(weak_pair(strength), manner=manner)
         for side in ("left", "right"):
             sim.contacts.add(f"ann/{side}_sole", ip.GROUND, min_force=50.0)
         for part in ("chest", "pelvis", "head", "left_hand", "right_hand"):

@@ -112,7 +112,7 @@ class Simulation:
         """Pairs of shapes that avoid each other."""
         self._late = NOBODY
         self._objectives: list[Objective] = []
-        self.falls = Falls(scene, self.dt)
+        self.falls = Falls(scene, self.dt, kind.finds_contacts)
         self.on_fall: str = pick("on_fall", on_fall, ON_FALL)
         self._limits: list[Limit] = []
         self.behaviour: Behaviour | None = None

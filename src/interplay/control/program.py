@@ -43,7 +43,7 @@ class Programs:
 
     def __init__(self, scene: Scene, dt: float, manner: Manner = EXACT):
         """Take the scene, the control step [s] and how firmly its world may be asked."""
-        self.scene, self._manner = scene, manner
+        self.scene, self.manner = scene, manner
         self.dt = number("dt", dt, 1e-5, 0.2, "s")
         _refuse_stiff(scene.model, self.dt)
         self.terms = Kinematics(scene.model)
@@ -83,12 +83,12 @@ class Programs:
         terms, begin = self.at(state), clock.perf_counter()
         rows, active = self.near(state, demands)
         limits = state.memory.limits.copy()
-        self.limits.bounds(state.qpos, state.qvel, self.dt, limits, self._lower, self._upper, self._manner.braking)
+        self.limits.bounds(state.qpos, state.qvel, self.dt, limits, self._lower, self._upper, self.manner.braking)
         assembly = self._assembly_for(demands, rows)
         assembly.cost.ceded_acceleration = demands.ceded_acceleration
         if demands.limp is not None:
             self._lower[demands.limp], self._upper[demands.limp] = -np.inf, np.inf
-        qp = assembly.fill(terms, state.time, self.dt, state.applied, (self._lower, self._upper), rows, self._manner)
+        qp = assembly.fill(terms, state.time, self.dt, state.applied, (self._lower, self._upper), rows, self.manner)
         if demands.limp is not None:
             unasked = np.flatnonzero(np.isin(assembly.structure.torque_dofs, demands.limp))
             qp.h_l[unasked], qp.h_u[unasked] = -_UNLIMITED, _UNLIMITED

@@ -71,10 +71,15 @@ class Watched:
 class Falls:
     """Watches the characters of one simulation; what it remembers is in its checkpoint."""
 
-    def __init__(self, scene: Scene, dt: float):
-        """Take the scene and the step [s]."""
-        self._scene, self._dt, self._limit = scene, dt, torque_limits(scene.model)
-        self._tree = scene.model.body_treeid.astype(np.int64)
+    def __init__(self, scene: Scene, dt: float, bumping: bool = False):
+        """Take the scene, the step [s], and whether things touch by themselves in its world, so that no plan need keep them apart."""
+        self._scene, self._dt, self._limit, self._bumping = scene, dt, torque_limits(scene.model), bumping
+        m = scene.model
+        reach = np.where(m.jnt_limited, m.jnt_range[:, 1] - m.jnt_range[:, 0], np.inf)
+        self._range = reach[m.dof_jntid]
+        """How far each DOF can go [rad, m]."""
+        self._tree = m.body_treeid.astype(np.int64)
+        self._powered = set(m.dof_treeid[m.jnt_dofadr[m.actuator_trnid[:, 0]]].tolist())
         self.characters = [Watched(scene, s.name) for s in scene.subsystems if scene.kind(s.name) == "character"]
         self._trees = {who.tree for who in self.characters}
         self.fallen: dict[str, str] = {}
@@ -84,6 +89,8 @@ class Falls:
         self._contacts: tuple[Contact, ...] | None = None
         self._left: tuple[tuple[Contact, ...], tuple[Contact, ...]] = (), ()
         self._apart: tuple[tuple[Pair, ...], tuple[Pair, ...]] = (), ()
+        self._led: set[int] = set()
+        """Trees of who stands, and of what they touch."""
         self._shaken = -np.inf
         self._well = True
 
@@ -200,18 +207,37 @@ class Falls:
     # -- who has fallen ------------------------------------------------------------------------------------------------
 
     def left(self, contacts: tuple[Contact, ...]) -> tuple[Contact, ...]:
-        """Return the contacts that nobody has let go of by falling; the same tuple for the same contacts."""
+        """Return the contacts that nobody has let go of by falling; the same tuple for the same contacts.
+
+        Where things touch by themselves, what nobody who stands is in touch with any more is left to itself.
+        """
         if self._left[0] is not contacts:
             limp = {who.tree for who in self.characters if who.name in self.fallen}
-            kept = (c for c in contacts if not limp & {self._tree[c.first.body], self._tree[c.second.body]})
-            self._left = contacts, tuple(kept)
+            kept = [(c, self._trees_of(c)) for c in contacts]
+            kept = [(c, trees) for c, trees in kept if not limp & trees]
+            if self._bumping:
+                self._led = self._powered - limp
+                while more := [trees for _, trees in kept if self._led & trees and not trees <= self._led]:
+                    self._led = self._led.union(*more)
+                kept = [(c, trees) for c, trees in kept if self._led & trees]
+            self._left, self._apart = (contacts, tuple(c for c, _ in kept)), ((), ())
         return self._left[1]
 
+    def _trees_of(self, contact: Contact) -> set[int]:
+        """Return the trees that touch there; what is fixed has none."""
+        return {int(self._tree[side.body]) for side in (contact.first, contact.second)} - {-1}
+
     def kept_apart(self, pairs: tuple[Pair, ...]) -> tuple[Pair, ...]:
-        """Return the pairs without those of who lies on the ground and the ground; the same tuple for the same pairs."""
+        """Return the pairs without those of who lies on the ground and the ground; the same tuple for the same pairs.
+
+        Where things touch by themselves, without any of theirs, nor of what is left to itself.
+        """
         if self._apart[0] is not pairs:
             limp = {who.tree for who in self.characters if who.name in self.fallen}
-            kept = (p for p in pairs if p.body1 or p.tree2 not in limp)  # the ground's shape comes first
+            if self._bumping:
+                kept = (p for p in pairs if not limp & {p.tree1, p.tree2} and self._led & {p.tree1, p.tree2})
+            else:
+                kept = (p for p in pairs if p.body1 or p.tree2 not in limp)  # the ground's shape comes first
             self._apart = pairs, tuple(kept)
         return self._apart[1]
 
@@ -221,12 +247,18 @@ class Falls:
         return np.concatenate([who.dofs for who in self.characters if who.name in self.fallen])
 
     def let_go(self, plan: Plan, terms: Kinematics) -> Plan:
-        """Return a plan in which the motors of who has fallen only damp: τ = −q̇/(T (M⁻¹)ᵢᵢ), slowly enough for the step."""
+        """Return a plan in which the motors of who has fallen only damp: τ = −q̇/(T (M⁻¹)ᵢᵢ), slowly enough for the step.
+
+        Where a joint runs into its stop and back while a torque is held, that would drive it: the farther it comes within the step, of
+        what its range has, the less is left of the torque.
+        """
         tau, dofs = plan.tau.copy(), self.limp
         unit = np.zeros((len(dofs), terms.model.nv))
         unit[np.arange(len(dofs)), dofs] = 1.0
         yielding = terms.mass_solved(unit)[np.arange(len(dofs)), dofs]
         limit = np.nan_to_num(self._limit[dofs], nan=0.0)
+        if self._bumping:
+            limit = limit * np.clip(1.0 - np.abs(terms.qvel[dofs]) * self._dt / (0.5 * self._range[dofs]), 0.0, 1.0)
         tau[dofs] = np.clip(-terms.qvel[dofs] / (max(LIMP, 5.0 * self._dt) * yielding), -limit, limit)
         servo = plan.servo and plan.servo.without(dofs)
         conflicts = (*plan.conflicts, *(Conflict("fall", n, 0.0, "") for n in self.fallen))

@@ -78,12 +78,13 @@ class ActiveSet:
         self._buffer = np.zeros(0)
         """Room for the border of the largest pattern so far: K⁻¹ B and the Schur complement."""
 
-    def solve(self, qp: QP) -> QPSolution:
-        """Solve one problem."""
+    def solve(self, qp: QP, most: int | None = None, alone: bool = False) -> QPSolution:
+        """Solve one problem, within ``most`` changes; ``alone``, without the safeguard, it may say that it does not know."""
         begin = time.perf_counter()
         if qp.pattern is None or qp.pattern is not self._key:
             self._begin(qp)
-        crossed = self._load(qp)
+        crossed, before = self._load(qp), self._side.copy()
+        self._most = self._max_changes if most is None else most
         try:
             status = "infeasible" if crossed else self._iterate()
         except np.linalg.LinAlgError:
@@ -96,6 +97,10 @@ class ActiveSet:
             return QPSolution(x, solved, said, self._changes, self._primal, self._dual, gap, seconds, rows)
         # What did not settle is solved by the safeguard; what seems infeasible without a proof is confirmed by it.
         self._at.clear()
+        if alone:
+            self._side[:] = before
+            seconds = time.perf_counter() - begin
+            return QPSolution(self._at.x.copy(), False, status, self._changes, np.inf, np.inf, np.inf, seconds)
         self._side[:] = 0
         found = self._safeguard.solve(qp)
         sure = status == "infeasible" and not found.solved
@@ -213,7 +218,7 @@ class ActiveSet:
         """Return ``solved``, ``proven infeasible``, or why it did not settle."""
         problem = self._factorise()
         while not problem:
-            if self._changes > self._max_changes:
+            if self._changes > self._most:
                 return "too many changes"
             problem = self._settle()
             if problem:
@@ -270,7 +275,7 @@ class ActiveSet:
         softest = _INDEPENDENT * self._length[row] ** 2 / self._stiffest
         while True:
             self._changes += 1
-            if self._changes > self._max_changes:
+            if self._changes > self._most:
                 return "too many changes"
             problem = self._direction(row, side)
             if problem:

@@ -44,8 +44,10 @@ class Relaxed(NamedTuple):
     slack: list[tuple[str, int, float]]
 
 
-def relax(qp: QP, rows: Iterable[Slack], solver: QPSolver, conflict: Conflicting | None = None) -> Relaxed | None:
-    """Solve with slack on more and more of the rows that may give way; None: nothing helped.
+def relax(
+    qp: QP, rows: Iterable[Slack], solver: QPSolver, conflict: Conflicting | None = None, at_once: bool = False
+) -> Relaxed | None:
+    """Solve with slack on more and more of the rows that may give way, or on all ``at_once``; None: nothing helped.
 
     Of the orders before the first that has a part in a known conflict it is known that they do not suffice. What even all of
     them do not solve is solved without caps.
@@ -56,7 +58,7 @@ def relax(qp: QP, rows: Iterable[Slack], solver: QPSolver, conflict: Conflicting
     levels: list[list[Slack]] = []
     for _, level in groupby(sorted(rows, key=lambda row: (row.order, row.block, row.index)), lambda row: row.order):
         elastic = [*elastic, *level]
-        if conflict is None or _concerns(conflict, elastic):
+        if not at_once and (conflict is None or _concerns(conflict, elastic)):
             levels.append(elastic)
     # What one level solves, later ones do: after the first, which often suffices, halve what is left.
     found, low, high, middle = None, 0, len(levels), 0

@@ -7,8 +7,10 @@
 - A friction that is stated for a model holds against whatever touches it; of two such models, that of the more slippery one.
 - Motors are torques or **servos**: gain and bias of each are those of a servo, with ``biastype`` none, which makes it a torque; affine,
   it is the servo (kp and kd in ``biasprm``). Either way its force is limited, not its control.
-- Parts of one mechanism do not collide, nor do hands with hands and with what has grips for them: grips hold by springs. Nor do parts
-  of one character that overlap in its initial posture: meshes of a file often do, around joints, and would burst apart.
+- Parts of one mechanism do not collide, nor do hands with hands and with what has grips for them: grips hold by springs; nor, of a
+  character, what only a body without a shape lies between (chest and upper arm, by the clavicle): they overlap as neighbours do;
+  nor its parts that overlap in its initial posture: meshes of a file often do, around joints, and would burst apart.
+- What is round and free rolls with resistance (a part of its radius), and comes to rest.
 """
 
 from __future__ import annotations
@@ -25,10 +27,13 @@ LONGEST = 0.002
 """Longest step of the simulator [s]."""
 FIRMNESS, FRICTION = (0.005, 1.0), 0.8
 """Time constant [s] and damping ratio of contacts; Coulomb's coefficient of everything, unless a scene says otherwise."""
+ROLLING = 0.03
+"""Part of its weight that resists what rolls: a ball on a lawn, or a soft one on a floor."""
 ROUGHEST = 10.0
 """Largest coefficient that can be stated."""
 SOLID, PAD = 1, 2
 """Bits of what collides: solid shapes with each other and with pads, pads with pads."""
+_ROUND = (mujoco.mjtGeom.mjGEOM_SPHERE, mujoco.mjtGeom.mjGEOM_CAPSULE, mujoco.mjtGeom.mjGEOM_CYLINDER)
 _THICK, _PROUD = 0.008, 0.0005
 """Half thickness of a pad, and how far it stands out of its patch [m]."""
 
@@ -63,6 +68,8 @@ def furnish(
         if geom.contype or geom.conaffinity:
             geom.contype, geom.conaffinity = SOLID, SOLID | PAD
             geom.solref, geom.friction[0], geom.condim = FIRMNESS, FRICTION, 4
+            if geom.type in _ROUND and kind(geom.parent.name.split("/")[0]) == "object":
+                geom.friction[2], geom.condim = ROLLING * geom.size[0], 6
     owner = [m.body(b).name.split("/")[0] for b in range(m.nbody)]
     for site in range(m.nsite):
         body = int(m.site_bodyid[site])
@@ -108,7 +115,7 @@ def _pad(spec: mujoco.MjSpec, m: mujoco.MjModel, site: int) -> None:
 
 
 def _together(m: mujoco.MjModel, owner: list[str], kind: Callable[[str], str]) -> set[tuple[int, int]]:
-    """Return pairs of bodies that never collide: parts of a mechanism; hands with hands, and with what has grips."""
+    """Return pairs of bodies that never collide: parts of a mechanism; hands with hands, and with what has grips; neighbours."""
     grips = [s for s in range(m.nsite) if m.site_type[s] == mujoco.mjtGeom.mjGEOM_CYLINDER]
     hands = {int(m.site_bodyid[s]) for s in grips if kind(owner[m.site_bodyid[s]]) == "character"}
     held = {int(m.site_bodyid[s]) for s in grips} - hands
@@ -116,7 +123,12 @@ def _together(m: mujoco.MjModel, owner: list[str], kind: Callable[[str], str]) -
     for name in {o for o in owner[1:] if kind(o) == "mechanism"}:
         parts = [b for b in range(1, m.nbody) if owner[b] == name]
         out |= {(a, b) for a in parts for b in parts if a < b}
-    return out
+    shaped = set(m.geom_bodyid[(m.geom_contype > 0) | (m.geom_conaffinity > 0)].tolist())
+    for body in range(1, m.nbody):
+        between = int(m.body_parentid[body])
+        if between and between not in shaped and kind(owner[body]) == "character":
+            out.add((int(m.body_parentid[between]), body))
+    return {(a, b) for a, b in out if a > 0}
 
 
 def _overlapping(

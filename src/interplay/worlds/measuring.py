@@ -125,12 +125,13 @@ def _add_up(
         if at < 0:
             continue
         b1, b2 = geom_body[geoms[c, 0]], geom_body[geoms[c, 1]]
-        # In the axes of an elliptic contact: normal, tangents (and torsion); ON the second body BY the first.
+        # In the axes of an elliptic contact: normal, tangents (torsion, rolling); ON the second body BY the first.
         for i in range(3):
             f[i] = frame[c, i] * force[at]
             if dim[c] > 1:
                 f[i] += frame[c, 3 + i] * force[at + 1] + frame[c, 6 + i] * force[at + 2]
         twist = force[at + 3] if dim[c] > 3 else 0.0
+        roll, tumble = (force[at + 4], force[at + 5]) if dim[c] > 4 else (0.0, 0.0)
         if fixed[b1] and not fixed[b2]:
             carried[b2] += force[at]
         elif fixed[b2] and not fixed[b1]:
@@ -156,5 +157,6 @@ def _add_up(
                 j, l = (i + 1) % 3, (i + 2) % 3
                 wrench[k, i] += sign * f[i]
                 arm_j, arm_l = pos[c, j] - position[k, j], pos[c, l] - position[k, l]
-                wrench[k, 3 + i] += sign * (arm_j * f[l] - arm_l * f[j] + frame[c, i] * twist)
+                turn = frame[c, i] * twist + frame[c, 3 + i] * roll + frame[c, 6 + i] * tumble
+                wrench[k, 3 + i] += sign * (arm_j * f[l] - arm_l * f[j] + turn)
             break

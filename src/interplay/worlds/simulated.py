@@ -29,7 +29,9 @@ class SimulatedWorld:
 
     name = "simulated"
     finds_contacts = True
-    manner: ClassVar[Manner] = Manner(pull=0.0, stop=30.0, back=225.0, shrink=0.0, braking=50.0, foresees=False)
+    manner: ClassVar[Manner] = Manner(
+        pull=0.0, stop=30.0, back=225.0, shrink=0.0, braking=50.0, foresees=False, hasty=True
+    )
     """No-slip without a position term, k_d 30/s; braking capped: firmer demands than the simulator's contacts answer with jolts.
     Nobody knows of a push before it is felt."""
 
@@ -72,7 +74,7 @@ class SimulatedWorld:
         for k in range(self._steps):
             mujoco.mj_step1(m, d)
             applied[:] = state.applied
-            springs.pull(m, d, state.time)
+            springs.pull(d, state.time)
             if self.keeps_substeps:
                 when = state.time + k * m.opt.timestep
                 told.append((when, *(a.copy() for a in (d.qpos, d.qvel, d.ctrl, m.actuator_biastype, d.qfrc_applied))))

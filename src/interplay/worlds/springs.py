@@ -8,6 +8,8 @@ answer to what moves meanwhile, and a ring of four or more shakes itself to piec
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import mujoco
 import numba
 import numpy as np
@@ -25,16 +27,49 @@ _LEAST = 1e-3
 """Least mobility [1/kg, 1/(kg·m²)] of a grip: where arms are stretched nothing would move, and a spring be infinitely firm."""
 
 
+class _Laid(NamedTuple):
+    """Grips as arrays, for the kernel."""
+
+    index: np.ndarray
+    """Which contacts (k,) they are …"""
+    bodies: np.ndarray
+    """… their two bodies (k, 2) …"""
+    place: np.ndarray
+    """… where these have their frames (k, 2, 3) …"""
+    turn: np.ndarray
+    """… and how those are turned (k, 2, 3, 3) …"""
+    strength: np.ndarray
+    """… the most they give (k, 2) [N, N·m] …"""
+    times: np.ndarray
+    """… and when (k, 4) [s]: ``made_at``, ``fade_in``, ``release_at``, ``fade_out``."""
+
+    @staticmethod
+    def out(contacts: tuple[Contact, ...], index: list[int]) -> _Laid:
+        """Lay some of the contacts out."""
+        grips = [contacts[k] for k in index]
+        return _Laid(
+            np.array(index, np.int64),
+            np.array([(c.first.body, c.second.body) for c in grips], np.int64).reshape(-1, 2),
+            np.array([(c.p1, c.p2) for c in grips], float).reshape(-1, 2, 3),
+            np.array([(c.R1, c.R2) for c in grips], float).reshape(-1, 2, 3, 3),
+            np.array([(c.grip_force, c.grip_torque) for c in grips], float).reshape(-1, 2),
+            np.array([(c.made_at, c.fade_in, c.release_at, c.fade_out) for c in grips], float).reshape(-1, 4),
+        )
+
+
 class Springs:
     """The grips of one scene; what has slipped off stays off until it grips anew."""
 
     def __init__(self) -> None:
         """Start with none."""
-        self._grips: list[Contact] = []
-        self._index: list[int] = []
+        self._contacts: tuple[Contact, ...] = ()
+        self._laid = _Laid.out((), [])
         self._inertia = np.zeros((0, 0))
         self._planned = np.zeros((0, 6))
         """What the plan counts on of each grip, ON the first, world axes."""
+        none = np.zeros(0, np.int64)
+        self._chains = none, none, none
+        """Of the scene: the root of each body, and the DOFs that move it."""
         self.off: set[tuple[str, str, float]] = set()
         """Which grips have slipped off: their sides, and when they were made."""
         self.wrenches = np.zeros((0, 6))
@@ -42,42 +77,29 @@ class Springs:
 
     def begin(self, terms: Kinematics, rows: ContactRows, jacobian: np.ndarray, planned: np.ndarray) -> None:
         """Take the contacts of a plan, with their Jacobians at the state in which it was made, and its wrenches in contact axes."""
-        contacts = rows.contacts
-        self.wrenches = np.zeros((len(contacts), 6))
-        self._index = [k for k, c in enumerate(contacts) if c.kind == "grasp" and _key(c) not in self.off]
-        self._grips = [contacts[k] for k in self._index]
-        if self._grips:
-            self._planned = np.array([_to_world(rows.rotation[k]) @ planned[k] for k in self._index])
+        self._contacts, self._chains = tuple(rows.contacts), (terms.root, terms.chain_start, terms.chain_dofs)
+        self.wrenches = np.zeros((len(self._contacts), 6))
+        index = [k for k, c in enumerate(self._contacts) if c.kind == "grasp" and _key(c) not in self.off]
+        self._laid = _Laid.out(self._contacts, index)
+        if index:
+            self._planned = np.array([_to_world(rows.rotation[k]) @ planned[k] for k in index])
             J = np.zeros((rows.size, terms.model.nv))
             row, dof, place = rows.entries()
             J[row, dof] = jacobian.reshape(-1)[place]
-            J = np.concatenate(
-                [_to_world(rows.rotation[k]) @ J[rows.start[k] : rows.start[k] + 6] for k in self._index]
-            )
+            J = np.concatenate([_to_world(rows.rotation[k]) @ J[rows.start[k] : rows.start[k] + 6] for k in index])
             mobility = J @ terms.mass_solved(J).T
             self._inertia = np.linalg.inv(mobility + _LEAST * np.eye(len(mobility)))
 
-    def pull(self, m: mujoco.MjModel, d: mujoco.MjData, time: float) -> None:
+    def pull(self, d: mujoco.MjData, time: float) -> None:
         """Add the forces of all grips to ``qfrc_applied``; the simulator's kinematics are those of its state."""
-        if not self._grips:
+        if not len(self._laid.index):
             return
-        asked, places = np.empty(6 * len(self._grips)), np.empty((len(self._grips), 3))
-        twist = np.zeros((2, 6))
-        for k, c in enumerate(self._grips):
-            one, two = c.first.body, c.second.body
-            for row, body in zip(twist, (one, two), strict=True):
-                mujoco.mj_objectVelocity(m, d, mujoco.mjtObj.mjOBJ_XBODY, body, row, 0)
-            frames = (d.xpos[one], d.xmat[one], d.xpos[two], d.xmat[two], c.p1, c.R1, c.p2, c.R2)
-            away = _asked(*frames, twist, places[k], asked[6 * k : 6 * k + 6])
-            if away > OFF:
-                self.off.add(_key(c))
-        wrenches = self._planned + (self._inertia @ asked).reshape(-1, 6)
-        for k, c, w, place in zip(self._index, self._grips, wrenches, places, strict=True):
-            share = 0.0 if _key(c) in self.off else load(time, c.made_at, c.fade_in, c.release_at, c.fade_out)
-            strength = share * np.repeat([c.grip_force, c.grip_torque], 3)
-            self.wrenches[k] = w = np.clip(w, -strength, strength)
-            mujoco.mj_applyFT(m, d, w[:3], w[3:], place, c.first.body, d.qfrc_applied)
-            mujoco.mj_applyFT(m, d, -w[:3], -w[3:], place, c.second.body, d.qfrc_applied)
+        moving = d.xpos, d.xmat, d.cvel, d.cdof, d.subtree_com
+        off = _pull(
+            *moving, *self._chains, *self._laid, time, self._inertia, self._planned, self.wrenches, d.qfrc_applied
+        )
+        if off.any():
+            self.off |= {_key(self._contacts[k]) for k in self._laid.index[off].tolist()}
 
     def lost(self, contacts: tuple[Contact, ...]) -> list[int]:
         """Return which of some contacts have slipped off."""
@@ -93,8 +115,45 @@ def _to_world(R: np.ndarray) -> np.ndarray:
 
 
 @numba.njit(cache=True)
-def _asked(x1, X1, x2, X2, p1, R1, p2, R2, twist, place, out):
+def _pull(
+    xpos, xmat, cvel, cdof, com, root, chain_start, chain_dofs,
+    index, bodies, place, turn, strength, times, time, inertia, planned, wrenches, applied,
+):  # fmt: skip
+    """Write the wrench of each grip, and add their generalized forces; return which have slipped off: they have no strength from now on."""
+    count = index.shape[0]
+    asked, at, off = np.empty(6 * count), np.empty((count, 3)), np.zeros(count, np.bool_)
+    for k in range(count):
+        one, two = bodies[k, 0], bodies[k, 1]
+        frames = xpos[one], xmat[one], xpos[two], xmat[two], place[k, 0], turn[k, 0], place[k, 1], turn[k, 1]
+        motion = cvel[one], com[root[one]], cvel[two], com[root[two]]
+        if _asked(frames, motion, at[k], asked[6 * k : 6 * k + 6]) > OFF:
+            off[k], strength[k, 0], strength[k, 1] = True, 0.0, 0.0
+    for k in range(count):
+        share, w = load(time, times[k, 0], times[k, 1], times[k, 2], times[k, 3]), wrenches[index[k]]
+        for i in range(6):
+            total, most = planned[k, i], share * strength[k, i // 3]
+            for j in range(6 * count):
+                total += inertia[6 * k + i, j] * asked[j]
+            w[i] = min(max(total, -most), most)
+        for side, sign in ((0, 1.0), (1, -1.0)):
+            body = bodies[k, side]
+            origin = com[root[body]]
+            for n in range(chain_start[body], chain_start[body + 1]):
+                dof = chain_dofs[n]
+                axis, force = cdof[dof], 0.0  # (ω, v at the tree's centre of mass)
+                for i in range(3):
+                    j, l = (i + 1) % 3, (i + 2) % 3
+                    speed = axis[3 + i] + axis[j] * (at[k, l] - origin[l]) - axis[l] * (at[k, j] - origin[j])
+                    force += w[i] * speed + w[3 + i] * axis[i]
+                applied[dof] += sign * force
+    return off
+
+
+@numba.njit(cache=True)
+def _asked(frames, motion, place, out):
     """Write ω² e + 2ζω ė (6) of the second frame seen from the first, and where that is; return how far they are apart [m]."""
+    x1, X1, x2, X2, p1, R1, p2, R2 = frames
+    a, origin1, b, origin2 = motion  # (ω, v at the tree's centre of mass)
     e, turn, w, A, B = np.empty(3), np.empty((3, 3)), np.empty(3), np.empty((3, 3)), np.empty((3, 3))
     for i in range(3):
         place[i], q = x1[i], x2[i]
@@ -110,9 +169,8 @@ def _asked(x1, X1, x2, X2, p1, R1, p2, R2, twist, place, out):
     rotation_log(turn, w)
     for i in range(3):
         j, k = (i + 1) % 3, (i + 2) % 3
-        a, b = twist[0], twist[1]  # (ω, v of the body's own origin)
-        v1 = a[3 + i] + a[j] * (place[k] - x1[k]) - a[k] * (place[j] - x1[j])
-        v2 = b[3 + i] + b[j] * (place[k] - x2[k]) - b[k] * (place[j] - x2[j])
+        v1 = a[3 + i] + a[j] * (place[k] - origin1[k]) - a[k] * (place[j] - origin1[j])
+        v2 = b[3 + i] + b[j] * (place[k] - origin2[k]) - b[k] * (place[j] - origin2[j])
         out[i] = FREQUENCY**2 * e[i] + 2.0 * DAMPING * FREQUENCY * (v2 - v1)
         out[3 + i] = FREQUENCY**2 * w[i] + 2.0 * DAMPING * FREQUENCY * (b[i] - a[i])
     return np.sqrt(e[0] ** 2 + e[1] ** 2 + e[2] ** 2)
