@@ -49,7 +49,8 @@ def test_forces_of_grips():
         before = rng.normal(size=m.nv)
         d.qfrc_applied[:] = before
         springs.pull(d, sim.time)
-        wanted = (springs._inertia @ np.concatenate([asked(m, d, c) for _, c in grips])).reshape(-1, 6)
+        beside = springs._inertia @ np.concatenate([asked(m, d, c) for _, c in grips])
+        wanted = springs._planned + beside.reshape(-1, 6)
         expected = before.copy()
         for (k, c), w in zip(grips, wanted, strict=True):
             most = np.repeat([c.grip_force, c.grip_torque], 3)
