@@ -32,6 +32,9 @@ def balanced(friction: float, seed: int, strength: float = 1.4, seconds: float =
 
 if __name__ == "__main__":
     for friction in (0.8, 0.4, 0.2, 0.15):
-        found = [balanced(friction, seed) for seed in range(1000, 1010)]
-        means = {key: np.mean([one[key] for one in found]) for key in found[0]}
-        print(f"friction {friction:g}:", ", ".join(f"{key} {mean:.2f}" for key, mean in means.items()))
+        found = [balanced(friction, seed) for seed in range(1000, 1005)]
+        stand = [one for one in found if one["stands"]]  # a fall would outdo all that balance does
+        means = {key: np.mean([one[key] for one in stand]) for key in found[0] if key != "stands" and stand}
+        print(
+            f"friction {friction:g}: {len(stand)} of {len(found)} stand;", *(f"{k} {v:.2f}," for k, v in means.items())
+        )
