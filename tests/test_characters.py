@@ -14,6 +14,7 @@ from interplay.models.files import locate, read_model
 from interplay.models.guess import guess_sidecar
 from interplay.models.sidecar import read_sidecar
 from interplay.runs.run import run
+from interplay.scenario import stands
 
 CHARACTERS = Path(__file__).parents[1] / "characters"
 PACKAGES = {"gymnasium_humanoid": "gymnasium", "cmu_humanoid": "dm_control", "talos": "cmeel.prefix"}
@@ -446,3 +447,17 @@ def test_meshes_of_packages_and_of_a_mesh_folder(tmp_path, monkeypatch):
         write(tmp_path / "chars", model, SIDECAR + "packages: {{kit: ../shared}}\n", ".urdf")
         monkeypatch.chdir(tmp_path)
         assert len(ip.BodyFile("chars/side.yaml").assets) == 1
+
+
+def test_a_robot_whose_meshes_overlap_around_its_joints_stands():
+    sim = ip.Simulation(ip.Scene().add(ip.BodyFile(character("talos")), "robot"), 0.01, world="simulated")
+    stands(sim, "robot", steps=False)
+    sim.run(0.5)
+    assert np.abs(sim.state.qvel).max() < 0.1
+    bodies = {sim.scene.model.body(int(b)).name for b in sim.touches.bodies.ravel()}
+    assert bodies == {"world", "robot/left_foot", "robot/right_foot"}
+    # What does not overlap at first collides as ever.
+    m = sim.scene.model
+    excluded = {int(s) for s in m.exclude_signature}
+    hand, thigh = sorted(m.body(f"robot/{part}").id for part in ("left_hand", "left_thigh"))
+    assert (hand << 16) + thigh not in excluded

@@ -1,19 +1,14 @@
 """The same scenario where plans are what happens, and where only their torques are used: what is asked is done as well."""
 
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-import interplay as ip
 from interplay.catalogue import scenario
 from interplay.cli import app
 from interplay.runs.compare_worlds import compare_worlds
-from interplay.scenario import stands
-
-TALOS = Path(__file__).parents[1] / "characters/talos.yaml"
 
 
 def test_tracking_is_told_for_each_world_by_its_own_references(tmp_path):
@@ -57,18 +52,3 @@ def test_the_king_reaches_farther_with_the_litter_free(world):
         return float(np.linalg.norm(sim.terms.site_xpos[hand] - goal))
 
     assert missed(fixed=True) - missed(fixed=False) > 0.1
-
-
-def test_a_robot_whose_meshes_overlap_around_its_joints_stands():
-    pytest.importorskip("cmeel.prefix")
-    sim = ip.Simulation(ip.Scene().add(ip.BodyFile(TALOS), "robot"), 0.01, world="simulated")
-    stands(sim, "robot", steps=False)
-    sim.run(0.5)
-    assert np.abs(sim.state.qvel).max() < 0.1
-    bodies = {sim.scene.model.body(int(b)).name for b in sim.touches.bodies.ravel()}
-    assert bodies == {"world", "robot/left_foot", "robot/right_foot"}
-    # What does not overlap at first collides as ever.
-    m = sim.scene.model
-    excluded = {int(s) for s in m.exclude_signature}
-    hand, thigh = sorted(m.body(f"robot/{part}").id for part in ("left_hand", "left_thigh"))
-    assert (hand << 16) + thigh not in excluded
