@@ -47,7 +47,9 @@ class Watch:
         M = np.zeros((self.m.nv, self.m.nv))
         mujoco.mj_fullM(self.m, self.d, M)
         m, d = self.m, self.d
-        carried = float((m.body_gravcomp * m.body_mass) @ (d.xipos @ m.opt.gravity))  # what carries its own weight has none
+        carried = float(
+            (m.body_gravcomp * m.body_mass) @ (d.xipos @ m.opt.gravity)
+        )  # what carries its own weight has none
         return 0.5 * float(state.qvel @ M @ state.qvel), float(d.energy[0]) + carried
 
     def __call__(self, before, outcome, _):
