@@ -240,6 +240,11 @@ class _Checked:
                 self.qacc.append(float(np.abs(found.x - other.x)[: self.dofs].max()))
         return found
 
+    def forget(self) -> None:
+        """Let both begin anew."""
+        self.solver.forget()
+        self.reference.forget()
+
 
 def _agree(case: Case, problems: int, whole: int) -> dict[str, Any]:
     """Run the ``whole`` steps of a case, again if need be, and solve problems spread evenly over them twice."""

@@ -50,7 +50,10 @@ class Record:
     def __call__(self, state: State, outcome: Outcome, seconds: float) -> None:
         """Take one step."""
         if self._recorder is not None and not self._stopped:
-            self._recorder(state, outcome, seconds)
+            try:
+                self._recorder(state, outcome, seconds)
+            except InterplayError as error:  # which writes from time to time
+                self._stop(str(error))
 
     def flush(self) -> Place:
         """Write what has been taken, and return where the record stands."""
