@@ -7,6 +7,7 @@ import numpy as np
 
 import interplay as ip
 from interplay.catalogue import registry, scenario
+from interplay.worlds.simulated import SimulatedWorld
 
 SURPLUS = 0.05
 """Part of the energy that was at hand or put in that may be missing an origin."""
@@ -36,9 +37,19 @@ class Watch:
         self.limit = sim.controller.programs.limits.torque
         self.state, self.masses = sim.state, sim.live.masses.changes
         self.kinetic, self.height = self.last = self.energy(sim.state)
-        self.given, self.gross, self.way = 0.0, 0.0, np.zeros(m.nv)
+        self.given, self.gross = 0.0, 0.0
         self.surplus, self.lowest, self.fastest = -np.inf, np.inf, 0.0
+        if isinstance(sim.world, SimulatedWorld):
+            sim.world.keeps_substeps = True
         sim.observers.append(self)
+
+    def way(self, before, outcome):
+        """Return along what (nv,) held generalized forces acted: what turns fast is not where one turn would have put it."""
+        way, substeps = np.zeros(self.m.nv), outcome.substeps
+        if substeps is None:
+            mujoco.mj_differentiatePos(self.m, way, 1.0, before.qpos, outcome.state.qpos)
+            return way
+        return self.m.opt.timestep * (substeps.qvel[1:].sum(axis=0) + outcome.state.qvel)
 
     def energy(self, state):
         self.d.qpos[:], self.d.qvel[:] = state.qpos, state.qvel
@@ -60,8 +71,7 @@ class Watch:
             self.kinetic, self.height = self.kinetic + kinetic - self.last[0], self.height + height - self.last[1]
         after = outcome.state
         self.state, self.masses = after, masses
-        mujoco.mj_differentiatePos(self.m, self.way, 1.0, before.qpos, after.qpos)
-        work = (outcome.tau + before.applied) * self.way
+        work = (outcome.tau + before.applied) * self.way(before, outcome)
         self.given, self.gross = self.given + work.sum(), self.gross + np.abs(work).sum()
         kinetic, height = self.last = self.energy(after)
         there = self.kinetic + self.given + self.height - height
