@@ -59,7 +59,7 @@ CALM_SPEED, CALM_FOR = 0.2, 0.1
 """She has come to rest when her centre of mass has been slower than this [m/s] for so long [s]."""
 SHRINK = 0.2
 """By what part the region of a sole is drawn in while it is the only one: an edge that lifts then has no other foot to fall back on."""
-CATCHING, HEIGHT, FOOT = 300.0, 30.0, 1500.0
+CATCHING, HEIGHT, FOOT = 250.0, 30.0, 1500.0
 """Weights while she catches herself: of pressing where it stops her, of her height, and of the foot's path …"""
 LUNGING, GENTLE = 0.3, 0.5
 """… and what part of that is left out of a lunge, and, of the stiffness too, on the way back."""
