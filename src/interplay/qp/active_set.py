@@ -83,7 +83,8 @@ class ActiveSet:
         begin = time.perf_counter()
         if qp.pattern is None or qp.pattern is not self._key:
             self._begin(qp)
-        crossed, before = self._load(qp), self._side.copy()
+        crossed = self._load(qp)
+        before = self._side.copy() if alone else self._side
         self._most = self._max_changes if most is None else most
         try:
             status = "infeasible" if crossed else self._iterate()

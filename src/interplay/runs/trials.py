@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,15 +18,11 @@ from interplay.errors import InputError, InterplayError, number, pick, whole
 from interplay.motion.recovery import Recovery
 from interplay.runs.pool import measured
 from interplay.runs.run import make_folder
+from interplay.runs.sweep import LOWEST, Progress
 from interplay.simulation import CONTROLLERS, WORLDS, Simulation
 
 SECONDS = 20.0
 """How long each seed is played [s]."""
-LOWEST = 0.7
-"""The part of its height at the start above which a centre of mass is at the end."""
-
-Progress = Callable[[int, int, str], None]
-"""Called with (done, total, what is known so far)."""
 
 
 class Case(NamedTuple):
