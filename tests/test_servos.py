@@ -39,7 +39,7 @@ def test_a_servo_is_pd_at_the_beginning_of_a_step():
     sim = standing(world="simulated")
     state, plan = a_plan(sim, 0.02, tau=1.0)
     m, d, k = sim.scene.model, sim.world._data, plan.servo.dofs
-    sim.world.advance(state, plan, 0.01)
+    sim.world.advance(state, plan, sim.controller.at(state), 0.01)
     d.qpos[:], d.qvel[:] = state.qpos, state.qvel
     mujoco.mj_forward(m, d)
     limit = torque_limits(m)[k]
@@ -52,11 +52,11 @@ def test_a_servo_is_pd_at_the_beginning_of_a_step():
 def test_servos_stay_within_the_limits_of_their_motors():
     sim = standing(world="simulated")
     state, plan = a_plan(sim, 2.0)
-    outcome, limit = sim.world.advance(state, plan, 0.01), torque_limits(sim.scene.model)
+    outcome, limit = sim.world.advance(state, plan, sim.controller.at(state), 0.01), torque_limits(sim.scene.model)
     ratio = np.abs(outcome.tau)[plan.servo.dofs] / limit[plan.servo.dofs]
     assert ratio.max() == 1.0
     rigid = standing(world="rigid")
-    given = rigid.world.advance(state, plan, 0.01).tau
+    given = rigid.world.advance(state, plan, rigid.controller.at(state), 0.01).tau
     asked = plan.servo.torque(rigid.scene.model, servo_gains(rigid.scene.model), state.qpos, state.qvel)
     assert_allclose(given, np.clip(asked, -np.nan_to_num(limit), np.nan_to_num(limit)), atol=1e-6)
 
@@ -67,7 +67,7 @@ def test_recorded_torques_are_those_of_the_motion(far):
     scene = ip.Scene().add(ip.Humanoid(1.74, 68), "ann", pos=(0, 0, 3))
     sim = ip.Simulation(scene, dt=0.002, world="simulated")
     state, plan = a_plan(sim, far)
-    outcome, terms = sim.world.advance(state, plan, 0.002), sim.controller.at(state)
+    outcome, terms = sim.world.advance(state, plan, sim.controller.at(state), 0.002), sim.controller.at(state)
     needed = terms.mass_times(outcome.qacc) + terms.qfrc_bias - outcome.stopped
     assert_allclose(needed, outcome.tau, atol=1e-6 * np.abs(outcome.tau).max())
 
@@ -135,7 +135,7 @@ def test_servos_are_no_motion():
     # Where a plan of another controller has servos, the direct world lets physics decide.
     sim = standing()
     state, plan = a_plan(sim, 0.0)
-    outcome = sim.world.advance(state, plan, 0.01)
+    outcome = sim.world.advance(state, plan, sim.controller.at(state), 0.01)
     assert not plan.possible
     assert np.abs(outcome.qacc - plan.qacc).max() > 1.0
 

@@ -28,7 +28,7 @@ def test_torques_lead_to_what_was_planned(name, dt, seconds):
             continue  # what is just being made is let in softly by the program, and stopped at once by exact contact
         seen.add(sim.behaviour.label)
         rigid = rigid or ip.simulation.WORLDS["rigid"](sim.scene, dt)
-        found = rigid.advance(state, outcome.plan, sim.time)
+        found = rigid.advance(state, outcome.plan, sim.controller.at(state), sim.time)
         scale = 1.0 + np.abs(outcome.qacc).max()
         planned.append(np.abs(found.qacc - outcome.qacc).max() / scale)
         assert_allclose(found.qfrc_contact, outcome.qfrc_contact, atol=0.02 * (1.0 + np.abs(outcome.tau).max()))

@@ -295,7 +295,7 @@ def _parts() -> list[Callable[[], object]]:
     def simulate() -> None:
         world = SimulatedWorld(SimulatedWorld.prepared(scene, controller.dt), controller.dt)
         plan = controller.solve(state, Demands(contacts(("a/bottom", GROUND)).items))
-        world.advance(state, plan, controller.dt)
+        world.advance(state, plan, controller.at(state), controller.dt)
 
     pose = pose_value(terms.site_xpos[scene.site("b/top")].copy())
     limits = SpeedLimit("b", 100.0), KeepWithin("b", (-9.0,) * 3, (9.0,) * 3)

@@ -225,7 +225,7 @@ class Simulation:
 
     def refresh(self, **changes: Any) -> None:
         """Compute everything anew after the model itself was changed (a mass), or a part of the state: it is another one now."""
-        self._state = self._state.with_(**changes)
+        self._state = self._state.with_(**{"qpos": self._state.qpos.copy(), **changes})  # terms go by configurations
 
     def com(self, model: str, *others: str) -> tuple[np.ndarray, np.ndarray]:
         """Return position [m] and velocity [m/s] of the centre of mass of a model, or of some models together."""
@@ -295,7 +295,7 @@ class Simulation:
             if self.fallen:
                 plan = self.falls.let_go(plan, self.terms)
             # Time is counted in steps, so that it carries no rounding of sums.
-            outcome = self.world.advance(state, plan, round((self.steps + 1) * self.dt, 9))
+            outcome = self.world.advance(state, plan, self.controller.at(state), round((self.steps + 1) * self.dt, 9))
             self.controller.at(outcome.state)  # which refuses what is not a state
         except StepError as error:
             raise type(error)(str(error), write_dump(self.scene, state, demands, before)) from error

@@ -192,6 +192,11 @@ class ContactRows:
         """Return unknown (or row), DOF and place in a Jacobian (n, 6, width) of each of its entries."""
         return entries(self.dim, self.start, self._cols, self._sign)
 
+    @property
+    def movers(self) -> tuple[np.ndarray, np.ndarray]:
+        """The DOFs (n, width) of a Jacobian's columns, and their signs: from the first 0 on, none."""
+        return self._cols, self._sign
+
     def row_blocks(self, slip: int, wrench: int, pressed: np.ndarray) -> list[RowBlock]:
         """Return the rows that may give way: no-slip rows, in A from ``slip`` on, and least forces ``pressed``.
 

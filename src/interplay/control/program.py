@@ -69,13 +69,15 @@ class Programs:
         return State(0.0, self.scene.qpos, still, still, Memory(limits, ActivePairs.none()))
 
     def at(self, state: State) -> Kinematics:
-        """Return the terms at a state; a state is never changed, so the same one is computed once."""
-        if state is not self._at:
+        """Return the terms at a state; a state is never changed, so those of its configuration and velocity are computed once."""
+        last = self._at
+        if state is not last:
             begin = clock.perf_counter()
             check_state(self.scene.model, state)
-            self.terms.update(state.qpos, state.qvel)
+            if last is None or state.qpos is not last.qpos or state.qvel is not last.qvel:
+                self.terms.update(state.qpos, state.qvel)
+                self.model_seconds = clock.perf_counter() - begin
             self._at = state
-            self.model_seconds = clock.perf_counter() - begin
         return self.terms
 
     def of(self, state: State, demands: Demands) -> Program:

@@ -13,6 +13,7 @@ import numpy as np
 from interplay.constraints.manner import EXACT
 from interplay.control.plan import Plan
 from interplay.control.state import State, Touching
+from interplay.scene.kinematics import Kinematics
 from interplay.scene.scene import Scene
 from interplay.worlds.physics import Physics
 from interplay.worlds.world import Outcome, integrate
@@ -39,7 +40,7 @@ class DirectWorld:
     def _physics(self) -> Physics:
         return Physics(self._scene, self._dt)
 
-    def advance(self, state: State, plan: Plan, time: float) -> Outcome:
+    def advance(self, state: State, plan: Plan, terms: Kinematics, time: float) -> Outcome:
         """Return the plan, carried out; forces from outside end with the step."""
         if not plan.possible:
             return self._physics.carry_out(state, plan, time)

@@ -34,9 +34,14 @@ class Forces(NamedTuple):
 class Meter:
     """Adds up the forces between bodies over the simulator's steps."""
 
-    def __init__(self, m: mujoco.MjModel, terms: Kinematics, dt: float):
-        """Take the model, terms that are at the state in which a step begins, and the control step [s]."""
-        self._terms, self._dt = terms, dt
+    rows: ContactRows
+    """The contacts of a plan, at the state in which it was made, …"""
+    jacobian: np.ndarray
+    """… and their Jacobians."""
+
+    def __init__(self, m: mujoco.MjModel, dt: float):
+        """Take the model and the control step [s]."""
+        self._dt = dt
         self._geom_body = m.geom_bodyid.astype(np.int64)
         self._fixed = m.body_treeid < 0
         self._all = np.zeros(m.nv)
@@ -46,20 +51,19 @@ class Meter:
             np.zeros(1, np.int64),
         )
         """Pairs of bodies that touched, the sum of forces ON the first of each, and their number."""
-        self.rows = ContactRows(terms, ())
-        self.jacobian = np.zeros((0, 6, 0))
+        self._contacts: tuple[Contact, ...] | None = None
         self._bodies = np.zeros((0, 2), np.int64)
         self._meant: frozenset[int] = frozenset()
         self._wrench, self._carried, self._steps = np.zeros((0, 6)), np.zeros(m.nbody), 0
 
-    def begin(self, contacts: tuple[Contact, ...], time: float) -> None:
+    def begin(self, contacts: tuple[Contact, ...], terms: Kinematics, time: float) -> None:
         """Start anew with the contacts of a plan, at the state that the terms are at."""
-        if self.rows.contacts is not contacts:
-            self.rows = ContactRows(self._terms, contacts)
+        if self._contacts is not contacts:
+            self._contacts, self.rows = contacts, ContactRows(terms, contacts)
             self.jacobian = np.zeros((len(contacts), 6, self.rows.width))
             self._bodies = np.array([(c.first.body, c.second.body) for c in contacts], np.int64).reshape(-1, 2)
             self._meant = frozenset(self._bodies.ravel().tolist())
-        self.rows.update(self._terms, time, self._dt, self.jacobian)
+        self.rows.update(terms, time, self._dt, self.jacobian)
         self._wrench, self._steps = np.zeros((len(contacts), 6)), 0
         self._carried[:] = 0.0
         self._all[:] = 0.0
@@ -68,13 +72,11 @@ class Meter:
     def take(self, d: mujoco.MjData, given: Forces) -> None:
         """Add what acted in a step of the simulator."""
         self._steps += 1
-        _add(*given, self._wrench, self._all)
-        if d.ncon:
-            found = d.contact
-            _add_up(
-                found.geom, found.pos, found.frame, found.dim, found.efc_address, d.efc_force, self._geom_body, self._fixed,
-                self._bodies, self.rows.position, self._wrench, self._carried, self._pairs, self._forces, self._found,
-            )  # fmt: skip
+        found = d.contact
+        _add_up(
+            *given, self._all, found.geom, found.pos, found.frame, found.dim, found.efc_address, d.efc_force, self._geom_body,
+            self._fixed, self._bodies, self.rows.position, self._wrench, self._carried, self._pairs, self._forces, self._found,
+        )  # fmt: skip
 
     def others(self, contact: np.ndarray) -> np.ndarray:
         """Return the mean generalized force (nv,) of all that acted but the contacts that were meant: other ones, stops of joints."""
@@ -85,23 +87,14 @@ class Meter:
         count = int(self._found[0])
         return Touches(self._pairs[:count].copy(), self._forces[:count] / self._steps) if count else NOTHING
 
-    def end(self) -> tuple[np.ndarray, np.ndarray, tuple[int, ...]]:
+    def end(self, terms: Kinematics) -> tuple[np.ndarray, np.ndarray, tuple[int, ...]]:
         """Return mean wrenches (n, 6) in contact axes, their generalized force (nv,), and who is carried without being meant to."""
         rows, steps = self.rows, max(self._steps, 1)
         unknowns = np.empty(rows.size)
         _in_contact_axes(self._wrench, steps, rows.rotation, rows.start, rows.dim, unknowns)
-        wrenches, _, total = rows.forces(self._terms, unknowns, self.jacobian)
+        wrenches, _, total = rows.forces(terms, unknowns, self.jacobian)
         carried = (self._carried > CARRIES * steps).nonzero()[0].tolist()
         return wrenches, total, tuple(b for b in carried if b not in self._meant)
-
-
-@numba.njit(cache=True)
-def _add(constraint, applied, pushes, springs, wrench, everything):
-    for i in range(everything.shape[0]):
-        everything[i] += constraint[i] + (applied[i] - pushes[i])
-    for k in range(wrench.shape[0]):
-        for i in range(6):
-            wrench[k, i] += springs[k, i]
 
 
 @numba.njit(cache=True)
@@ -117,8 +110,14 @@ def _in_contact_axes(wrench, steps, rotation, start, dim, out):
 
 @numba.njit(cache=True)
 def _add_up(
-    geoms, pos, frame, dim, address, force, geom_body, fixed, bodies, position, wrench, carried, pairs, sums, found
-):
+    constraint, applied, pushes, springs, everything, geoms, pos, frame, dim, address, force, geom_body, fixed, bodies,
+    position, wrench, carried, pairs, sums, found,
+):  # fmt: skip
+    for i in range(everything.shape[0]):
+        everything[i] += constraint[i] + (applied[i] - pushes[i])
+    for k in range(wrench.shape[0]):
+        for i in range(6):
+            wrench[k, i] += springs[k, i]
     f = np.empty(3)
     for c in range(pos.shape[0]):
         at = address[c]

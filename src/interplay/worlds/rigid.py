@@ -9,6 +9,7 @@ from __future__ import annotations
 from interplay.constraints.manner import EXACT
 from interplay.control.plan import Plan
 from interplay.control.state import State
+from interplay.scene.kinematics import Kinematics
 from interplay.scene.scene import Scene
 from interplay.worlds.physics import Physics
 from interplay.worlds.world import Outcome
@@ -30,7 +31,7 @@ class RigidWorld:
         """Take the scene and the step [s]."""
         self._physics = Physics(scene, dt)
 
-    def advance(self, state: State, plan: Plan, time: float) -> Outcome:
+    def advance(self, state: State, plan: Plan, terms: Kinematics, time: float) -> Outcome:
         """Return what the plan's torques lead to."""
         return self._physics.carry_out(state, plan, time)
 

@@ -44,10 +44,9 @@ class SimulatedWorld:
         """Take a prepared scene and the control step [s]."""
         self._model, self._dt, self._steps = scene.model, dt, steps_within(dt)
         self._data = mujoco.MjData(scene.model)
-        self._terms = Kinematics(scene.model)
         m = scene.model
         self._motors = Motors(m)
-        self._springs, self._meter = Springs(), Meter(m, self._terms, dt)
+        self._springs, self._meter = Springs(), Meter(m, dt)
         d = self._data
         self._qpos, self._qvel, self._applied, self._constraint = d.qpos, d.qvel, d.qfrc_applied, d.qfrc_constraint
         self._bad = d.warning[int(mujoco.mjtWarning.mjWARN_BADQACC)]
@@ -59,15 +58,14 @@ class SimulatedWorld:
         self.keeps_substeps = False
         """Whether outcomes tell every step of the simulator."""
 
-    def advance(self, state: State, plan: Plan, time: float) -> Outcome:
+    def advance(self, state: State, plan: Plan, terms: Kinematics, time: float) -> Outcome:
         """Return what the plan's torques lead to."""
         m, d = self._model, self._data
         self._take_up(state)
         self._weigh()
         self._motors.begin(d, plan)
-        self._terms.update(state.qpos, state.qvel)
-        self._meter.begin(plan.contacts, state.time)
-        self._springs.begin(self._terms, self._meter.rows, self._meter.jacobian, plan.wrenches)
+        self._meter.begin(plan.contacts, terms, state.time)
+        self._springs.begin(terms, self._meter.rows, self._meter.jacobian, plan.wrenches)
         told: list[tuple] = []
         given = Forces(self._constraint, self._applied, state.applied, self._springs.wrenches)
         applied, springs, meter, motors = self._applied, self._springs, self._meter, self._motors
@@ -86,7 +84,7 @@ class SimulatedWorld:
             raise StateError(f"at t = {state.time:.4f} s, the simulator's accelerations are not finite")
         self._at = qpos, qvel
         qacc = (qvel - state.qvel) / self._dt
-        wrenches, contact, resting = self._meter.end()
+        wrenches, contact, resting = self._meter.end(terms)
         touching = Touching(plan.contacts, wrenches)
         after = State(time, qpos, qvel, np.zeros_like(qvel), plan.memory._replace(felt=touching))
         conflicts = (*plan.conflicts, *(_off(plan, k) for k in self._springs.lost(plan.contacts)))

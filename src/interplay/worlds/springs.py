@@ -63,6 +63,9 @@ class Springs:
     def __init__(self) -> None:
         """Start with none."""
         self._contacts: tuple[Contact, ...] = ()
+        self._rows: ContactRows | None = None
+        self._without: frozenset[tuple[str, str, float]] = frozenset()
+        """What had slipped off when they were laid out."""
         self._laid = _Laid.out((), [])
         self._inertia = np.zeros((0, 0))
         self._planned = np.zeros((0, 6))
@@ -77,18 +80,18 @@ class Springs:
 
     def begin(self, terms: Kinematics, rows: ContactRows, jacobian: np.ndarray, planned: np.ndarray) -> None:
         """Take the contacts of a plan, with their Jacobians at the state in which it was made, and its wrenches in contact axes."""
-        self._contacts, self._chains = tuple(rows.contacts), (terms.root, terms.chain_start, terms.chain_dofs)
-        self.wrenches = np.zeros((len(self._contacts), 6))
-        index = [k for k, c in enumerate(self._contacts) if c.kind == "grasp" and _key(c) not in self.off]
-        self._laid = _Laid.out(self._contacts, index)
-        if index:
-            self._planned = np.array([_to_world(rows.rotation[k]) @ planned[k] for k in index])
-            J = np.zeros((rows.size, terms.model.nv))
-            row, dof, place = rows.entries()
-            J[row, dof] = jacobian.reshape(-1)[place]
-            J = np.concatenate([_to_world(rows.rotation[k]) @ J[rows.start[k] : rows.start[k] + 6] for k in index])
+        if rows is not self._rows or self.off != self._without:
+            self._contacts, self._rows, self._without = tuple(rows.contacts), rows, frozenset(self.off)
+            self._chains = terms.root, terms.chain_start, terms.chain_dofs
+            index = [k for k, c in enumerate(self._contacts) if c.kind == "grasp" and _key(c) not in self.off]
+            self._laid = _Laid.out(self._contacts, index)
+        self.wrenches, index = np.zeros((len(self._contacts), 6)), self._laid.index
+        if len(index):
+            J, self._planned = np.zeros((6 * len(index), terms.model.nv)), np.empty((len(index), 6))
+            _in_world_axes(index, rows.rotation, jacobian, *rows.movers, planned, J, self._planned)
             mobility = J @ terms.mass_solved(J).T
-            self._inertia = np.linalg.inv(mobility + _LEAST * np.eye(len(mobility)))
+            mobility.flat[:: len(mobility) + 1] += _LEAST
+            self._inertia = np.linalg.inv(mobility)
 
     def pull(self, d: mujoco.MjData, time: float) -> None:
         """Add the forces of all grips to ``qfrc_applied``; the simulator's kinematics are those of its state."""
@@ -110,8 +113,23 @@ def _key(contact: Contact) -> tuple[str, str, float]:
     return (*contact.label, contact.made_at)
 
 
-def _to_world(R: np.ndarray) -> np.ndarray:
-    return np.kron(np.eye(2), R)
+@numba.njit(cache=True)
+def _in_world_axes(index, rotation, jacobian, cols, sign, planned, J, wrenches):
+    """Write the Jacobians (6k, nv) of grips and what the plan counts on of them (k, 6), both in world axes."""
+    for n in range(index.shape[0]):
+        k = index[n]
+        for r in range(6):
+            part, i, total = 3 * (r // 3), r % 3, 0.0
+            for j in range(3):
+                total += rotation[k, i, j] * planned[k, part + j]
+            wrenches[n, r] = total
+            for c in range(cols.shape[1]):
+                if sign[k, c] == 0.0:
+                    break
+                total = 0.0
+                for j in range(3):
+                    total += rotation[k, i, j] * jacobian[k, part + j, c]
+                J[6 * n + r, cols[k, c]] = total
 
 
 @numba.njit(cache=True)

@@ -10,6 +10,7 @@ import numpy as np
 from interplay.constraints.manner import Manner
 from interplay.control.plan import Conflict, Plan
 from interplay.control.state import State, Touching
+from interplay.scene.kinematics import Kinematics
 
 
 class Touches(NamedTuple):
@@ -74,8 +75,8 @@ class World(Protocol):
     finds_contacts: bool
     """Whether things touch by themselves, not only where a contact is declared."""
 
-    def advance(self, state: State, plan: Plan, time: float) -> Outcome:
-        """Return what becomes of a plan until ``time`` [s], when the next one is made."""
+    def advance(self, state: State, plan: Plan, terms: Kinematics, time: float) -> Outcome:
+        """Return what becomes of a plan until ``time`` [s], when the next one is made; ``terms`` are those of the state."""
         ...
 
     def checkpoint(self) -> Any:
