@@ -1,7 +1,7 @@
 """A scene for MuJoCo's own contact physics: one set of settings for all that is simulated, part of the saved ``scene.xml``.
 
-- Steps are implicit (``implicitfast``); contacts are elliptic cones, firm against slipping (``impratio`` 10: a pyramid slips a fifth
-  too early), with a time constant of 5 ms.
+- Steps are ``implicit``, Coriolis forces included (with ``implicitfast`` an arm whipped to 400 rad/s gained 6 kJ); contacts
+  are elliptic cones, firm against slipping (``impratio`` 10: a pyramid slips a fifth too early), with a time constant of 5 ms.
 - Patches of characters (soles, palms) get **pads**: flat boxes just under them. Meshes meet the ground in one spot of their vertices,
   pads with four corners, which is what a program counts on.
 - A friction that is stated for a model holds against whatever touches it; of two such models, that of the more slippery one.
@@ -64,7 +64,7 @@ def furnish(
     ``qpos`` is the initial configuration, ``kind`` that of a placed model, ``stated`` the friction of those for which it is.
     """
     spec.option.timestep = timestep
-    spec.option.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
+    spec.option.integrator = mujoco.mjtIntegrator.mjINT_IMPLICIT
     spec.option.cone = mujoco.mjtCone.mjCONE_ELLIPTIC
     spec.option.impratio = 10.0
     spec.option.iterations = PATIENCE
