@@ -172,3 +172,25 @@ def test_pads_are_the_simulators_alone():
     assert_array_equal(twin.model.body_mass, scene.model.body_mass)
     assert ip.simulation.CollisionSet(twin).pairs[0].name == ip.simulation.CollisionSet(scene).pairs[0].name
     assert len(ip.simulation.CollisionSet(twin).pairs) == len(ip.simulation.CollisionSet(scene).pairs)
+
+
+def test_parts_that_begin_inside_each_other_collide():
+    """A hand that begins inside a thigh is put out of it: only what overlaps in a body's own posture may pass through."""
+    posture = {"left_hip_abduction": 0.4, "left_shoulder_abduction": 0.05, "left_elbow_flexion": 0.1}
+    scene = ip.Scene().add(
+        ip.Humanoid(1.74, 68), "ann", pos=(0, 0, 1.0), posture={**posture, "left_shoulder_flexion": 0}
+    )
+    sim = ip.Simulation(scene, 0.002, world="simulated")
+    ours = [sim.scene.body(f"ann/left_{part}") for part in ("hand", "thigh")]
+
+    def depth():
+        contact = sim.world._data.contact
+        met = np.isin(sim.scene.model.geom_bodyid[contact.geom], ours).all(axis=1)
+        return -float(contact.dist[met].min(initial=0.0))
+
+    sim.step()
+    deep = depth()
+    sim.run(0.2)
+    assert deep > 0.01
+    assert depth() < 0.001
+    assert np.abs(sim.state.qvel).max() < 30.0

@@ -272,15 +272,19 @@ class Scene:
         """Initial configuration (nq,): placed, postured, posed."""
         q = self._qpos
         if q is None:
-            m = self.model
-            q = m.qpos0.copy()
-            for name, joints in self._postures.items():
-                for joint, value in joints.items():
-                    q[m.jnt_qposadr[self.joint(f"{name}/{joint}")]] = value
-            self._qpos = q
+            self._qpos = q = self._in(self._postures)
             for name, values in self._posed.items():
                 self._joint_values(self.joint(name))[:] = values
         return q.copy()
+
+    def _in(self, postures: Mapping[str, Mapping[str, float]]) -> np.ndarray:
+        """Return the configuration (nq,) in which all stand as they were placed, in some postures."""
+        m = self.model
+        q = m.qpos0.copy()
+        for name, joints in postures.items():
+            for joint, value in joints.items():
+                q[m.jnt_qposadr[self.joint(f"{name}/{joint}")]] = value
+        return q
 
     def _joint_values(self, joint: int) -> np.ndarray:
         """Return the part of the initial configuration that belongs to a joint, to read or write."""
@@ -299,7 +303,8 @@ class Scene:
     def simulated(self, timestep: float) -> Scene:
         """Return a copy for MuJoCo's own contact physics, with its settings, at steps of so many seconds: same bodies, same states."""
         spec = mujoco.MjSpec.from_string(self.xml, assets=self.assets)
-        furnish(spec, self.model, self.qpos, self.kind, self._frictions, timestep)
+        own = self._in({name: model.posture for name, (model, _, _) in self._placed.items()})
+        furnish(spec, self.model, own, self.kind, self._frictions, timestep)
         twin = copy.copy(self)
         spec.compile()
         twin._xml = spec.to_xml()

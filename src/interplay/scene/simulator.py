@@ -9,7 +9,8 @@
   it is the servo (kp and kd in ``biasprm``). Either way its force is limited, not its control.
 - Parts of one mechanism do not collide, nor do hands with hands and with what has grips for them: grips hold by springs; nor, of a
   character, what only a body without a shape lies between (chest and upper arm, by the clavicle): they overlap as neighbours do;
-  nor its parts that overlap in its initial posture: meshes of a file often do, around joints, and would burst apart.
+  nor its parts that overlap in its own posture, whatever it begins in: meshes of a file often do, around joints, and would burst
+  apart.
 - What is round and free rolls with resistance (a part of its radius), and comes to rest.
 """
 
@@ -61,7 +62,8 @@ def furnish(
 ) -> None:
     """Give a scene's specification, compiled as ``m``, what the simulator needs.
 
-    ``qpos`` is the initial configuration, ``kind`` that of a placed model, ``stated`` the friction of those for which it is.
+    ``qpos`` is the configuration in which all models are in their own postures, ``kind`` that of a placed model, ``stated`` the friction
+    of those for which it is.
     """
     spec.option.timestep = timestep
     spec.option.integrator = mujoco.mjtIntegrator.mjINT_IMPLICIT
