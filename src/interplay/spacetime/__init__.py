@@ -1,0 +1,1 @@
+"""Spacetime: optimal motions of several characters from short clips (liu2006)."""

@@ -1,0 +1,260 @@
+"""A character as symbols: inverse dynamics and places of its points, read from the compiled scene (CasADi).
+
+Coordinates q (n,) are place [m] and yaw, roll, pitch [rad] of the root (R = Rz Rx Ry), then its hinges in MuJoCo's order, so that a motion
+is plain functions of time. Forces and accelerations of the root are in MuJoCo's layout: force in world axes, torque in the root's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import casadi as ca
+import mujoco
+import numpy as np
+
+from interplay.errors import InputError
+from interplay.maths.rotations import quaternion_of, rotation
+from interplay.models.motors import torque_limits
+from interplay.scene.scene import Scene
+
+FREE, HINGE = int(mujoco.mjtJoint.mjJNT_FREE), int(mujoco.mjtJoint.mjJNT_HINGE)
+ROOT = 6
+"""Coordinates of the root."""
+
+
+class Link(NamedTuple):
+    """A body: its parent's index (−1: none), where it is in it, its hinges (coordinate, axis, anchor), and what it weighs."""
+
+    name: str
+    parent: int
+    place: np.ndarray
+    turn: np.ndarray
+    hinges: tuple[tuple[int, np.ndarray, np.ndarray], ...]
+    mass: float
+    centre: np.ndarray
+    inertia: np.ndarray
+
+
+class Point(NamedTuple):
+    """A point of a body: the index of its link, and where it is in its frame [m]."""
+
+    link: int
+    place: np.ndarray
+
+
+class Body:
+    """A placed character, as symbols."""
+
+    def __init__(self, scene: Scene, name: str):
+        """Read a character of a scene: a free root and hinges, whatever its size."""
+        m = scene.model
+        (tree,) = scene.trees(name)
+        bodies = range(int(m.tree_bodyadr[tree]), int(m.tree_bodyadr[tree] + m.tree_bodynum[tree]))
+        self.scene, self.name = scene, name
+        self.qpos_start, self.dof_start = (
+            int(m.jnt_qposadr[m.body_jntadr[bodies[0]]]),
+            int(m.body_dofadr[bodies[0]]),
+        )
+        self.bodies = list(bodies)
+        self.joints: list[str] = []
+        self.links: list[Link] = []
+        kinds, names = [], []
+        for b in bodies:
+            hinges = []
+            for j in range(int(m.body_jntadr[b]), int(m.body_jntadr[b] + m.body_jntnum[b])):
+                kinds.append(int(m.jnt_type[j]))
+                if kinds[-1] == HINGE:
+                    hinges.append((ROOT + len(names), m.jnt_axis[j].copy(), m.jnt_pos[j].copy()))
+                    names.append(m.joint(j).name.split("/", 1)[1])
+            frame = rotation(m.body_iquat[b])
+            self.links.append(
+                Link(
+                    m.body(b).name.split("/", 1)[1],
+                    self.bodies.index(int(m.body_parentid[b])) if b != bodies[0] else -1,
+                    m.body_pos[b].copy(),
+                    rotation(m.body_quat[b]),
+                    tuple(hinges),
+                    float(m.body_mass[b]),
+                    m.body_ipos[b].copy(),
+                    frame @ np.diag(m.body_inertia[b]) @ frame.T,
+                )
+            )
+        if kinds[0] != FREE or any(kind != HINGE for kind in kinds[1:]):
+            raise InputError(f"{name!r}: expected a body with a free root and hinges alone, as characters are")
+        self.joints = names
+        self.n = ROOT + len(names)
+        own = slice(self.dof_start + ROOT, self.dof_start + self.n)
+        self.armature = m.dof_armature[own].copy()
+        self.damping = m.dof_damping[own].copy()
+        joints = [scene.joint(f"{name}/{joint}") for joint in names]
+        self.stiffness = m.jnt_stiffness[joints].copy()
+        self.springs_rest = m.qpos_spring[m.jnt_qposadr[joints]].copy()
+        ranges, limited = m.jnt_range[joints], m.jnt_limited[joints].astype(bool)
+        self.low = np.where(limited, ranges[:, 0], -np.inf)
+        self.high = np.where(limited, ranges[:, 1], np.inf)
+        limits = torque_limits(m)[own]
+        self.torque = np.where(np.isnan(limits), 0.0, limits)
+        """Limits of the hinges [rad] and of their motors [N·m]."""
+        self.mass, self.gravity = sum(link.mass for link in self.links), scene.gravity
+
+    # -- from and to the scene -----------------------------------------------------------------------------------------
+
+    def point(self, site: str, offset: Sequence[float] = (0.0, 0.0, 0.0)) -> Point:
+        """Return a surface's middle, or a point of it, as a point of its body; ``offset`` in the surface's half sizes."""
+        m, s = self.scene.model, self.scene.site(f"{self.name}/{site}")
+        place = m.site_pos[s] + rotation(m.site_quat[s]) @ (np.asarray(offset) * m.site_size[s])
+        return Point(self.bodies.index(int(m.site_bodyid[s])), place)
+
+    def at(self, link: str, place: Sequence[float] = (0.0, 0.0, 0.0)) -> Point:
+        """Return a point of a link."""
+        return Point([one.name for one in self.links].index(link), np.asarray(place, float))
+
+    def coordinates(self, qpos: np.ndarray) -> np.ndarray:
+        """Return the coordinates (n,) of a configuration of the scene (nq,)."""
+        start = self.qpos_start
+        R = rotation(qpos[start + 3 : start + 7])
+        roll = np.arcsin(np.clip(R[2, 1], -1, 1))
+        yaw, pitch = np.arctan2(-R[0, 1], R[1, 1]), np.arctan2(-R[2, 0], R[2, 2])
+        return np.concatenate([qpos[start : start + 3], [yaw, roll, pitch], qpos[start + 7 : start + 1 + self.n]])
+
+    def configuration(self, q: np.ndarray) -> np.ndarray:
+        """Return MuJoCo's values (n + 1,) of this character in some coordinates."""
+        return np.concatenate([q[:3], quaternion_of(np.asarray(_root(ca.DM(q[3:6])))), q[ROOT:]])
+
+    def twist(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """Return MuJoCo's velocities (n,) of rates of the coordinates."""
+        out = v.copy()
+        out[3:6] = np.asarray(ca.DM(_spin(ca.DM(q[3:6]), ca.DM(v[3:6])))).ravel()
+        return out
+
+    def mirror(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return which coordinate (n,) each becomes in a mirror along the x axis, and its sign."""
+        index = {joint: ROOT + k for k, joint in enumerate(self.joints)}
+        order, sign = [0, 1, 2, 3, 4, 5], [1, -1, 1, -1, -1, 1]
+        for joint in self.joints:
+            twin = _swapped(joint)
+            if twin not in index:
+                raise InputError(f"{self.name!r} has no mirror image: {joint!r} has no twin {twin!r}")
+            order.append(index[twin])
+            sign.append(_parity(self._axis(index[joint]), self._axis(index[twin])))
+        return np.array(order), np.array(sign, float)
+
+    def _axis(self, coordinate: int) -> np.ndarray:
+        return next(a for link in self.links for k, a, _ in link.hinges if k == coordinate)
+
+    # -- symbols -------------------------------------------------------------------------------------------------------
+
+    def frames(self, q: Any) -> list[tuple[Any, Any]]:
+        """Return rotation and origin of each link, in world axes."""
+        out: list[tuple[Any, Any]] = []
+        for link in self.links:
+            if link.parent < 0:
+                out.append((_root(q[3:6]), q[:3]))
+                continue
+            R, p = out[link.parent]
+            p, R = p + R @ _c(link.place), R @ _c(link.turn)
+            for k, axis, anchor in link.hinges:
+                turn = _hinge(axis, q[k])
+                if anchor.any():
+                    p = p + R @ (_c(anchor) - turn @ _c(anchor))
+                R = R @ turn
+            out.append((R, p))
+        return out
+
+    def inverse_dynamics(self, q: Any, v: Any, a: Any, forces: Mapping[int, Sequence[tuple[Point, Any]]] | None = None):
+        """Return what root and hinges must give (n,) for a motion, beside forces in world axes at points of links."""
+        frames = self.frames(q) if forces else []
+        spin, gain = _spin(q[3:6], v[3:6]), _spin_rate(q[3:6], v[3:6], a[3:6])
+        R = _root(q[3:6])
+        lift = R.T @ (a[:3] + ca.DM([0, 0, self.gravity]))
+        moving: list[tuple[Any, Any, Any]] = []
+        for link in self.links:  # outward: spin, its rate and acceleration, in each link's own axes
+            if link.parent < 0:
+                moving.append((spin, gain, lift))
+                continue
+            w, dw, acc = moving[link.parent]
+            r, Q = _c(link.place), _c(link.turn)
+            acc = acc + ca.cross(dw, r) + ca.cross(w, ca.cross(w, r))
+            w, dw, acc = Q.T @ w, Q.T @ dw, Q.T @ acc
+            for k, axis, anchor in link.hinges:
+                turn, c, u = _hinge(axis, q[k]), _c(anchor), _c(axis)
+                acc = acc + ca.cross(dw, c) + ca.cross(w, ca.cross(w, c)) if anchor.any() else acc
+                w, dw, acc = turn.T @ w, turn.T @ dw, turn.T @ acc
+                dw, w = dw + u * a[k] + ca.cross(w, u) * v[k], w + u * v[k]
+                acc = acc - ca.cross(dw, c) - ca.cross(w, ca.cross(w, c)) if anchor.any() else acc
+            moving.append((w, dw, acc))
+        loads: list[tuple[Any, Any]] = []
+        for b, (link, (w, dw, acc)) in enumerate(zip(self.links, moving, strict=True)):
+            c, inertia = _c(link.centre), _c(link.inertia)
+            f = link.mass * (acc + ca.cross(dw, c) + ca.cross(w, ca.cross(w, c)))
+            t = ca.cross(c, f) + inertia @ dw + ca.cross(w, inertia @ w)
+            for point, force in (forces or {}).get(b, ()):
+                local = frames[b][0].T @ force
+                f, t = f - local, t - ca.cross(_c(point.place), local)
+            loads.append((f, t))
+        needed: dict[int, Any] = {}
+        for b in range(len(self.links) - 1, 0, -1):  # inward: what each link asks of its parent
+            link, (f, t) = self.links[b], loads[b]
+            for k, axis, anchor in reversed(link.hinges):
+                c, u, turn = _c(anchor), _c(axis), _hinge(axis, q[k])
+                t = t - ca.cross(c, f) if anchor.any() else t
+                needed[k] = ca.dot(u, t)
+                f, t = turn @ f, turn @ t
+                t = t + ca.cross(c, f) if anchor.any() else t
+            f, t = _c(link.turn) @ f, _c(link.turn) @ t
+            F, T = loads[link.parent]
+            loads[link.parent] = F + f, T + t + ca.cross(_c(link.place), f)
+        f, t = loads[0]
+        hinges = [needed[k] for k in range(ROOT, self.n)]
+        h = slice(ROOT, self.n)
+        own = self.armature * a[h] + self.damping * v[h] + self.stiffness * (q[h] - self.springs_rest)
+        return ca.vertcat(R @ f, t, ca.vertcat(*hinges) + own)
+
+
+def _c(value: np.ndarray) -> ca.DM:
+    return ca.DM(np.where(np.abs(value) < 1e-15, 0.0, value))
+
+
+def _hinge(axis: np.ndarray, angle: Any) -> Any:
+    """Return the rotation about an axis of a link."""
+    x, y, z = np.where(np.abs(axis) < 1e-12, 0.0, axis)
+    K = ca.DM([[0, -z, y], [z, 0, -x], [-y, x, 0]])
+    return ca.DM.eye(3) + ca.sin(angle) * K + (1 - ca.cos(angle)) * (K @ K)
+
+
+def _root(angles: Any) -> Any:
+    """Return the rotation of the root: Rz(yaw) Rx(roll) Ry(pitch)."""
+    z, x, y = np.eye(3)[2], np.eye(3)[0], np.eye(3)[1]
+    return _hinge(z, angles[0]) @ _hinge(x, angles[1]) @ _hinge(y, angles[2])
+
+
+def _spin(angles: Any, rates: Any) -> Any:
+    """Return the angular velocity of the root in its own axes."""
+    (_, roll, pitch), (dyaw, droll, dpitch) = ca.vertsplit(angles), ca.vertsplit(rates)
+    cr, sr, cp, sp = ca.cos(roll), ca.sin(roll), ca.cos(pitch), ca.sin(pitch)
+    return ca.vertcat(cp * droll - sp * cr * dyaw, dpitch + sr * dyaw, sp * droll + cp * cr * dyaw)
+
+
+def _spin_rate(angles: Any, rates: Any, gains: Any) -> Any:
+    """Return its rate."""
+    (_, roll, pitch), (dyaw, droll, dpitch) = ca.vertsplit(angles), ca.vertsplit(rates)
+    cr, sr, cp, sp = ca.cos(roll), ca.sin(roll), ca.cos(pitch), ca.sin(pitch)
+    moved = ca.vertcat(
+        -sp * dpitch * droll + (sp * sr * droll - cp * cr * dpitch) * dyaw,
+        cr * droll * dyaw,
+        cp * dpitch * droll - (sp * cr * dpitch + cp * sr * droll) * dyaw,
+    )
+    return _spin(angles, gains) + moved
+
+
+def _swapped(name: str) -> str:
+    for side, other in (("left", "right"), ("right", "left")):
+        if side in name:
+            return name.replace(side, other)
+    return name
+
+
+def _parity(axis: np.ndarray, twin: np.ndarray) -> float:
+    """Return the sign of an angle's twin: a mirror turns an axis (x, y, z) into (−x, y, −z)."""
+    return 1.0 if np.dot(axis * (-1, 1, -1), twin) > 0 else -1.0

@@ -1,0 +1,101 @@
+"""Gaits: half a cycle and its mirror image, walked or run at a given speed, from a crude guess."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from interplay.spacetime.blocks import Block, Kernel, Unknowns
+from interplay.spacetime.body import ROOT, Body
+from interplay.spacetime.part import FLAT, HEEL, SWING, TOE, Part, Phase, Style
+
+WALK = (
+    Phase(2, 0.06, HEEL, TOE),
+    Phase(2, 0.06, FLAT, TOE),
+    Phase(5, 0.26, FLAT, SWING),
+    Phase(4, 0.16, TOE, SWING),
+)
+RUN = (
+    Phase(2, 0.04, HEEL, SWING),
+    Phase(4, 0.12, FLAT, SWING),
+    Phase(4, 0.10, TOE, SWING),
+    Phase(4, 0.10, SWING, SWING),
+)
+
+
+def style(body: Body) -> Style:
+    """Return weights: torques against what each motor can give, arms, trunk and head near their rest."""
+    n = body.n
+    rest, posture, calm = np.zeros(n), np.zeros(n), np.zeros(n)
+    q0 = body.coordinates(body.scene.qpos)
+    rest[ROOT:] = q0[ROOT:]
+    effort = np.full(n - ROOT, 1.0)
+    for k, joint in enumerate(body.joints):
+        arm = any(part in joint for part in ("shoulder", "elbow", "wrist", "forearm"))
+        trunk = any(part in joint for part in ("torso", "neck", "head", "waist"))
+        if arm:
+            posture[ROOT + k], calm[ROOT + k] = 0.5, 0.01
+        if trunk:
+            posture[ROOT + k], calm[ROOT + k] = 2.0, 0.02
+        if "shoulder_flexion" in joint:
+            rest[ROOT + k] = 0.0
+        if "elbow" in joint:
+            rest[ROOT + k] = 0.4
+    posture[4:6] = 1.0
+    return Style(effort, rest, posture, calm)
+
+
+def guess(body: Body, phases: tuple[Phase, ...], speed: float) -> np.ndarray:
+    """Return a crude gait at all knots: legs swing by a sine, knees bend as they pass, arms swing against them."""
+    seconds = sum(p.seconds for p in phases)
+    times = np.concatenate([[0.0], *(np.full(p.intervals, p.seconds / p.intervals) for p in phases)]).cumsum()
+    q = np.tile(body.coordinates(body.scene.qpos), (len(times), 1))
+    q[:, 0] = speed * times
+    turn = np.pi * times / seconds
+    reach = float(np.clip(0.5 * speed * seconds / (0.9 * q[0, 2]), 0.1, 0.6))
+    index = {joint: ROOT + k for k, joint in enumerate(body.joints)}
+    for side, sign in (("left", 1.0), ("right", -1.0)):
+        swing = np.clip(np.sin(turn), 0, 1) * (side == "right")
+        q[:, index[f"{side}_hip_flexion"]] = sign * reach * np.cos(turn) + 0.1 + 0.3 * swing
+        q[:, index[f"{side}_knee_flexion"]] = 0.2 + 0.7 * swing
+        q[:, index[f"{side}_ankle_flexion"]] = 0.0
+        q[:, index[f"{side}_shoulder_flexion"]] = -sign * 0.4 * reach * np.cos(turn)
+        q[:, index[f"{side}_elbow_flexion"]] = 0.4
+    q[:, 2] -= 0.03
+    return q
+
+
+def gait(body: Body, phases: tuple[Phase, ...], speed: float) -> tuple[Part, list[Block], Unknowns]:
+    """Return the problem of a gait at a speed [m/s]."""
+    unknowns = Unknowns()
+    part = Part(body, phases, style(body), unknowns, guess(body, phases, speed))
+    step = unknowns.add("step", np.array([speed * sum(p.seconds for p in phases)]), 0.05, 3.0)
+    return part, [*part.blocks(), *mirrored(part, step, speed)], unknowns
+
+
+def mirrored(part: Part, step: np.ndarray, speed: float) -> list[Block]:
+    """Return what makes half a cycle one: its end is the mirror image of its beginning, a step ahead."""
+    n, unknowns = part.body.n, part.unknowns
+    order, sign = part.body.mirror()
+    unknowns.low[part.q[0, 0]] = unknowns.high[part.q[0, 0]] = 0.0
+    ahead = np.zeros(n)
+    ahead[0] = 1.0
+
+    def inner(y: Any, c: Any) -> tuple[Any, Any]:
+        first, last, s0, s1, r, d = y[:n], y[n : 2 * n], y[2 * n : 3 * n], y[3 * n : 4 * n], y[4 * n : 4 * n + 2], y[-1]
+        image, slopes = ca.DM(sign) * first[order.tolist()], ca.DM(sign) * s0[order.tolist()]
+        return 0, ca.vertcat(last - image - ca.DM(ahead) * d, s1 - slopes, r[1] - r[0])
+
+    def travels(y: Any, c: Any) -> tuple[Any, Any]:
+        return 0, y[0] - speed * y[1]
+
+    where = np.concatenate([part.q[0], part.q[-1], part.s[0], part.s[-1], part.rate[[0, -1]], step])[None]
+    zero = np.zeros((1, 2 * n + 1))
+    pace = np.concatenate([step, part.span])[None]
+    one = np.zeros((1, 1))
+    return [
+        Block(Kernel("mirror", where.size, 0, inner), where, np.zeros((1, 0)), zero, zero, lambda p, r: "half a cycle"),
+        Block(Kernel("pace", 2, 0, travels), pace, np.zeros((1, 0)), one, one, lambda p, r: "speed"),
+    ]

@@ -1,0 +1,342 @@
+"""One character's part of a spacetime problem: motion, warp, footprints, torques and ground forces (liu2006, section 4).
+
+A part is a row of phases, in each of which either foot swings, or stands on its heel's edge, flat, or on the edge of its toes. Between knots,
+which are evenly spaced in warped time t̂, the motion is a cubic (values and slopes dq/dt̂ at the knots are unknowns); the equations of
+motion (3) hold at two Gauss points of each interval, so that forces may jump where contacts change. The warp's rate dt/dt̂ is an unknown
+at the ends of phases and linear between: real time is linear in the unknowns, and whatever is asked at a knot travels with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import casadi as ca
+import numpy as np
+
+from interplay.spacetime.body import ROOT, Body, Point
+from interplay.spacetime.blocks import INF, Block, Kernel, Unknowns
+
+SIDES = ("left", "right")
+SWING, HEEL, FLAT, TOE = "swing", "heel", "flat", "toe"
+GAUSS = (0.5 - 0.5 / np.sqrt(3.0), 0.5 + 0.5 / np.sqrt(3.0))
+TORQUE, FORCE, WRENCH = 50.0, 300.0, 100.0
+"""Units of torques [N·m], of ground forces [N] and of the root's rows [N, N·m] in the program, whose numbers are then near 1."""
+FRICTION = 0.8
+CLEARANCE = 0.03
+"""How high the middle of a swing is over the ground at least [m]."""
+CORNERS = ((1, 1), (1, -1), (-1, 1), (-1, -1))
+"""Of a sole: toes, then heel."""
+CARRIES = {SWING: (), HEEL: (2, 3), FLAT: (0, 1, 2, 3), TOE: (0, 1)}
+
+
+class Phase(NamedTuple):
+    """So many intervals, about so many seconds long, and how either foot stands."""
+
+    intervals: int
+    seconds: float
+    left: str
+    right: str
+
+    def mode(self, side: str) -> str:
+        """Return how a foot stands."""
+        return self.left if side == "left" else self.right
+
+
+class Style(NamedTuple):
+    """What is minimised, per second: squares of torques, of ground forces and their changes, of what is off the rest posture, of speeds."""
+
+    effort: np.ndarray
+    rest: np.ndarray
+    posture: np.ndarray
+    calm: np.ndarray
+    force: float = 0.002
+    jerk: float = 0.02
+
+
+class Part:
+    """A character's unknowns and blocks in a problem."""
+
+    def __init__(self, body: Body, phases: Sequence[Phase], style: Style, unknowns: Unknowns, guess: np.ndarray):
+        """Take the phases and a first guess of the coordinates at all knots (K + 1, n)."""
+        self.body, self.phases, self.style, self.unknowns = body, list(phases), style, unknowns
+        n, counts = body.n, [phase.intervals for phase in phases]
+        self.intervals = sum(counts)
+        self.phase_of = np.repeat(np.arange(len(counts)), counts)
+        """The phase of each interval."""
+        starts = np.cumsum([0, *counts])
+        within = np.arange(self.intervals) - starts[self.phase_of]
+        self.fraction = within / np.array(counts)[self.phase_of]
+        """How much of its phase has passed when an interval begins."""
+        seconds = np.array([phase.seconds / phase.intervals for phase in phases])
+        ends = np.concatenate([seconds[:1], (seconds[:-1] + seconds[1:]) / 2, seconds[-1:]])
+        low, high = np.full((2, n), -INF), np.full((2, n), INF)
+        low, high = np.full(n, -INF), np.full(n, INF)
+        low[ROOT:], high[ROOT:] = body.low, body.high
+        low[4:6], high[4:6] = -1.2, 1.2
+        slopes = np.gradient(guess, axis=0)
+        self.q = unknowns.add("q", guess, low, high)
+        self.s = unknowns.add("slopes", slopes)
+        self.rate = unknowns.add("rates", ends, 0.2 * ends.min(), 5.0 * ends.max())
+        points = 2 * self.intervals
+        self.tau = unknowns.add("torques", np.zeros((points, n - ROOT)), -body.torque / TORQUE, body.torque / TORQUE)
+        force, bound = np.zeros((points, 2, 4, 3)), np.zeros((points, 2, 4, 3))
+        for p in range(points):
+            modes = [CARRIES[self.phases[self.phase_of[p // 2]].mode(side)] for side in SIDES]
+            count = max(sum(map(len, modes)), 1)
+            for side, corners in enumerate(modes):
+                force[p, side, list(corners), 2] = body.mass * body.gravity / FORCE / count
+                bound[p, side, list(corners)] = 10.0 * body.mass * body.gravity / FORCE
+        floor = bound.copy()
+        floor[..., 2] = 0.0
+        self.force = unknowns.add("forces", force, -floor, bound)
+        self.span = unknowns.add("span", np.array([sum(phase.seconds for phase in phases)]), 0.05, 100.0)
+        self.stances = self._stances()
+        prints = np.array([self._guessed(guess, side, first) for side, first, _ in self.stances]).reshape(-1, 3)
+        self.prints = unknowns.add("footprints", prints)
+
+    # -- feet ----------------------------------------------------------------------------------------------------------
+
+    def _stances(self) -> list[tuple[str, int, int]]:
+        """Return which foot stands from which phase until before which."""
+        out = []
+        for side in SIDES:
+            first = None
+            for k, phase in enumerate([*self.phases, None]):
+                stands = phase is not None and phase.mode(side) != SWING
+                if stands and first is None:
+                    first = k
+                if not stands and first is not None:
+                    out.append((side, first, k))
+                    first = None
+        return out
+
+    def knots_of(self, phase: int) -> range:
+        """Return the knots of a phase, its ends included."""
+        mine = np.flatnonzero(self.phase_of == phase)
+        return range(int(mine[0]), int(mine[-1]) + 2)
+
+    def _guessed(self, guess: np.ndarray, side: str, phase: int) -> np.ndarray:
+        """Return where a foot is in the middle of a stance's first phase: (x, y, yaw)."""
+        knots = self.knots_of(phase)
+        q = guess[knots[len(knots) // 2]]
+        R, p = self.body.frames(ca.DM(q))[self._sole(side).link]
+        place = np.asarray(p + R @ ca.DM(self._sole(side).place)).ravel()
+        return np.array([place[0], place[1], np.arctan2(float(R[1, 0]), float(R[0, 0]))])
+
+    def _sole(self, side: str, x: float = 0.0, y: float = 0.0) -> Point:
+        return self.body.point(f"{side}_sole", (x, y, 0.0))
+
+    # -- blocks --------------------------------------------------------------------------------------------------------
+
+    def blocks(self) -> list[Block]:
+        """Return all that makes it a motion: dynamics, friction, feet, time."""
+        return [self._dynamics(), self._friction(), self._changes(), *self._feet(), self._time()]
+
+    def _dynamics(self) -> Block:
+        body, n, style = self.body, self.body.n, self.style
+        nj = n - ROOT
+        soles = [[self._sole(side, x, y) for x, y in CORNERS] for side in SIDES]
+
+        def outer(z: Any, c: Any) -> Any:
+            ends, rates = [z[k * n : (k + 1) * n] for k in range(4)], z[4 * n : 4 * n + 2]
+            rest, span = z[4 * n + 2 : -1], z[-1]
+            u, share, turn = c[0], c[1], c[2]
+            q, dq, ddq = hermite(*ends, u)
+            rate, slope = rates[0] + (rates[1] - rates[0]) * share, (rates[1] - rates[0]) * turn
+            v = dq / rate
+            return ca.vertcat(q, v, (ddq - v * slope) / rate**2, rest, rate / (2 * span))
+
+        def inner(y: Any, c: Any) -> tuple[Any, Any]:
+            q, v, a = y[:n], y[n : 2 * n], y[2 * n : 3 * n]
+            tau, force, weight = y[3 * n : 3 * n + nj], y[3 * n + nj : -1], y[-1]
+            forces = {
+                soles[s][0].link: [(soles[s][k], FORCE * force[12 * s + 3 * k : 12 * s + 3 * k + 3]) for k in range(4)]
+                for s in range(2)
+            }
+            needed = body.inverse_dynamics(q, v, a, forces)
+            rows = ca.vertcat(needed[:ROOT] / WRENCH, needed[ROOT:] / TORQUE - tau)
+            cost = ca.dot(ca.DM(style.effort) * tau, tau) + style.force * ca.dot(force, force)
+            cost += ca.dot(ca.DM(style.posture) * (q - ca.DM(style.rest)), q - ca.DM(style.rest))
+            cost += ca.dot(ca.DM(style.calm) * v, v)
+            return weight * cost, rows
+
+        kernel = Kernel("dynamics", 4 * n + 2 + nj + 24 + 1, 3, inner, outer)
+        where, constants = [], []
+        for i in range(self.intervals):
+            phase = int(self.phase_of[i])
+            count = self.phases[phase].intervals
+            for g, u in enumerate(GAUSS):
+                p = 2 * i + g
+                knots = (self.q[i], self.s[i], self.q[i + 1], self.s[i + 1])
+                where.append(
+                    np.concatenate(
+                        [*knots, self.rate[phase : phase + 2], self.tau[p], self.force[p].ravel(), self.span]
+                    )
+                )
+                constants.append((u, self.fraction[i] + u / count, 1.0 / count))
+        zero = np.zeros((len(where), n))
+
+        def label(place: int, row: int) -> str:
+            what = "root" if row < ROOT else body.joints[row - ROOT]
+            return f"motion of {body.name}: {what} in phase {self.phase_of[place // 2]}"
+
+        return Block(kernel, np.array(where), np.array(constants), zero, zero, label)
+
+    def _friction(self) -> Block:
+        def inner(y: Any, c: Any) -> tuple[Any, Any]:
+            slack = FRICTION / np.sqrt(2.0) * y[2]
+            return 0, ca.vertcat(slack - y[0], slack + y[0], slack - y[1], slack + y[1])
+
+        used = np.array(
+            [
+                self.force[p, s, k]
+                for p in range(2 * self.intervals)
+                for s, side in enumerate(SIDES)
+                for k in CARRIES[self.phases[self.phase_of[p // 2]].mode(side)]
+            ]
+        )
+        low = np.zeros((len(used), 4))
+        return Block(
+            Kernel("friction", 3, 0, inner),
+            used,
+            np.zeros((len(used), 0)),
+            low,
+            np.full_like(low, INF),
+            lambda place, row: f"friction of {self.body.name}",
+        )
+
+    def _changes(self) -> Block:
+        """What ground forces change by from point to point, as whole feet."""
+
+        def inner(y: Any, c: Any) -> tuple[Any, Any]:
+            a, b = ca.reshape(y[:12], 3, 4), ca.reshape(y[12:], 3, 4)
+            change = ca.sum2(b - a)
+            return c[0] * self.style.jerk * ca.dot(change, change), ca.SX(0, 1)
+
+        points = 2 * self.intervals
+        where = np.array(
+            [np.concatenate([self.force[p, s].ravel(), self.force[p + 1, s].ravel()]) for p in range(points - 1) for s in (0, 1)]
+        )
+        constants = np.full((len(where), 1), 20.0 / points)
+        none = np.zeros((len(where), 0))
+        return Block(Kernel("changes", 24, 1, inner), where, constants, none, none, lambda place, row: "")
+
+    def _feet(self) -> list[Block]:
+        """Where feet stand, they stay; where they swing, they keep off the ground."""
+        n, out = self.body.n, []
+        for side in SIDES:
+            toe, heel, middle = self._sole(side, 1.0), self._sole(side, -1.0), self._sole(side)
+            half = float(np.linalg.norm(toe.place - heel.place)) / 2
+
+            def inner(y: Any, c: Any, toe=toe, heel=heel, link=middle.link, half=half) -> tuple[Any, Any]:
+                q, s, mark = y[:n], y[n : 2 * n], y[2 * n :]
+                R, p = self.body.frames(q)[link]
+                cy, sy = ca.cos(mark[2]), ca.sin(mark[2])
+                along, flat = ca.vertcat(cy, sy, 0), ca.vertcat(mark[0], mark[1], 0)
+                places = ca.vertcat(
+                    p + R @ ca.DM(heel.place) - flat + half * along,
+                    p + R @ ca.DM(toe.place) - flat - half * along,
+                    ca.dot(R[:, 1], along),
+                    R[2, 1],
+                )
+                return 0, ca.vertcat(places, ca.jtimes(places, q, s))
+
+            kernel = Kernel("feet", 2 * n + 3, 0, inner)
+            where, low, high, names = [], [], [], []
+            for k in range(self.intervals + 1):
+                modes = {self.phases[self.phase_of[i]].mode(side) for i in (k - 1, k) if 0 <= i < self.intervals}
+                fixed = _fixed(modes)
+                lo, hi = np.full(16, -INF), np.full(16, INF)
+                for row in fixed:
+                    lo[row] = hi[row] = lo[row + 8] = hi[row + 8] = 0.0
+                for row in {2, 5} - set(fixed):  # heights of heel and toes
+                    lo[row] = self._least_height(side, k, modes)
+                where.append(np.concatenate([self.q[k], self.s[k], self.prints[self._stance_at(side, k)]]))
+                low.append(lo)
+                high.append(hi)
+            out.append(
+                Block(
+                    kernel,
+                    np.array(where),
+                    np.zeros((len(where), 0)),
+                    np.array(low),
+                    np.array(high),
+                    lambda place, row, side=side: f"{side} foot of {self.body.name} at knot {place}",
+                )
+            )
+        return out
+
+    def _stance_at(self, side: str, knot: int) -> int:
+        """Return the stance of a knot, or, in a swing, any."""
+        phases = {int(self.phase_of[i]) for i in (knot - 1, knot) if 0 <= i < self.intervals}
+        mine = [k for k, (of, first, end) in enumerate(self.stances) if of == side]
+        return next((k for k in mine if phases & set(range(self.stances[k][1], self.stances[k][2]))), mine[0])
+
+    def _least_height(self, side: str, knot: int, modes: set[str]) -> float:
+        """Return how high heel and toes are at least: a bump over the whole of a swing, which may begin before or end after the part."""
+        if modes != {SWING}:
+            return 0.0
+        swings = [k for k, phase in enumerate(self.phases) if phase.mode(side) == SWING]
+        first, last = self.knots_of(swings[0])[0], self.knots_of(swings[-1])[-1]
+        u = (knot - first) / (last - first)
+        return CLEARANCE * 4 * u * (1 - u)
+
+    def _time(self) -> Block:
+        """The span is what the warp takes."""
+        counts = np.array([phase.intervals for phase in self.phases])
+        share = np.zeros(len(counts) + 1)
+        share[:-1] += counts / 2
+        share[1:] += counts / 2
+
+        def inner(y: Any, c: Any) -> tuple[Any, Any]:
+            return 0, y[-1] - ca.dot(ca.DM(share), y[:-1])
+
+        where, zero = np.concatenate([self.rate, self.span])[None], np.zeros((1, 1))
+        return Block(Kernel("time", where.size, 0, inner), where, np.zeros((1, 0)), zero, zero, lambda p, r: "time")
+
+    # -- what was found ------------------------------------------------------------------------------------------------
+
+    def times(self, x: np.ndarray) -> np.ndarray:
+        """Return the real time of each knot (K + 1,)."""
+        out = [0.0]
+        for i in range(self.intervals):
+            a, b = x[self.rate[self.phase_of[i] : self.phase_of[i] + 2]]
+            count = self.phases[self.phase_of[i]].intervals
+            out.append(out[-1] + a + (b - a) * (self.fraction[i] + 0.5 / count))
+        return np.array(out)
+
+    def motion(self, x: np.ndarray, per_interval: int = 8) -> Mapping[str, np.ndarray]:
+        """Return time, coordinates, rates and accelerations at points of all intervals."""
+        t0 = self.times(x)
+        out: dict[str, list] = {"time": [], "q": [], "v": [], "a": [], "u": [], "interval": []}
+        for i in range(self.intervals):
+            phase = int(self.phase_of[i])
+            count, (ra, rb) = self.phases[phase].intervals, x[self.rate[phase : phase + 2]]
+            for u in (np.arange(per_interval) + 0.5) / per_interval:
+                q, dq, ddq = hermite(x[self.q[i]], x[self.s[i]], x[self.q[i + 1]], x[self.s[i + 1]], u)
+                begin, slope = ra + (rb - ra) * self.fraction[i], (rb - ra) / count
+                rate = begin + slope * u
+                out["time"].append(t0[i] + begin * u + slope * u * u / 2)
+                v = dq / rate
+                for name, value in (("q", q), ("v", v), ("a", (ddq - v * slope) / rate**2), ("u", u), ("interval", i)):
+                    out[name].append(value)
+        return {name: np.array(values) for name, values in out.items()}
+
+
+def hermite(z0: Any, s0: Any, z1: Any, s1: Any, u: Any) -> tuple[Any, Any, Any]:
+    """Return a cubic at u in [0, 1] and its first two derivatives, of values and slopes at its ends."""
+    value = (2 * u**3 - 3 * u**2 + 1) * z0 + (u**3 - 2 * u**2 + u) * s0 + (3 * u**2 - 2 * u**3) * z1 + (u**3 - u**2) * s1
+    slope = (6 * u**2 - 6 * u) * (z0 - z1) + (3 * u**2 - 4 * u + 1) * s0 + (3 * u**2 - 2 * u) * s1
+    bend = (12 * u - 6) * (z0 - z1) + (6 * u - 4) * s0 + (6 * u - 2) * s1
+    return value, slope, bend
+
+
+def _fixed(modes: set[str]) -> list[int]:
+    """Return the rows of a foot that are held at a knot where some modes meet: heel 0-2, toes 3-5, side 6, 7."""
+    heel, toe = bool(modes & {HEEL, FLAT}), bool(modes & {TOE, FLAT})
+    if heel and (FLAT in modes or toe):
+        return [0, 1, 2, 5, 6, 7]
+    if heel:
+        return [0, 1, 2, 6, 7]
+    return [3, 4, 5, 6, 7] if toe else []
