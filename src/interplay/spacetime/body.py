@@ -6,7 +6,7 @@ is plain functions of time. Forces and accelerations of the root are in MuJoCo's
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import casadi as ca
@@ -97,6 +97,13 @@ class Body:
         self.torque = np.where(np.isnan(limits), 0.0, limits)
         """Limits of the hinges [rad] and of their motors [N·m]."""
         self.mass, self.gravity = sum(link.mass for link in self.links), scene.gravity
+        self._kernels: dict[tuple, Any] = {}
+
+    def kernel(self, key: tuple, make: Callable[[], Any]) -> Any:
+        """Return what was made once for this body: derivatives of its dynamics take a second."""
+        if key not in self._kernels:
+            self._kernels[key] = make()
+        return self._kernels[key]
 
     # -- from and to the scene -----------------------------------------------------------------------------------------
 
@@ -125,7 +132,13 @@ class Body:
     def twist(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Return MuJoCo's velocities (n,) of rates of the coordinates."""
         out = v.copy()
-        out[3:6] = np.asarray(ca.DM(_spin(ca.DM(q[3:6]), ca.DM(v[3:6])))).ravel()
+        out[3:6] = np.asarray(_spin(ca.DM(q[3:6]), ca.DM(v[3:6]))).ravel()
+        return out
+
+    def spun(self, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
+        """Return MuJoCo's accelerations (n,) of second derivatives of the coordinates."""
+        out = a.copy()
+        out[3:6] = np.asarray(_spin_rate(ca.DM(q[3:6]), ca.DM(v[3:6]), ca.DM(a[3:6]))).ravel()
         return out
 
     def mirror(self) -> tuple[np.ndarray, np.ndarray]:

@@ -2,27 +2,38 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import casadi as ca
 import numpy as np
 
+from interplay.errors import pick
 from interplay.spacetime.blocks import Block, Kernel, Unknowns
 from interplay.spacetime.body import ROOT, Body
-from interplay.spacetime.part import FLAT, HEEL, SWING, TOE, Part, Phase, Style
+from interplay.spacetime.checking import roughest
+from interplay.spacetime.part import FLAT, HEEL, SWING, TOE, Course, Part, Phase, Style
+from interplay.spacetime.solving import Progress, Solution, solve
 
 WALK = (
-    Phase(2, 0.06, HEEL, TOE),
-    Phase(2, 0.06, FLAT, TOE),
-    Phase(5, 0.26, FLAT, SWING),
-    Phase(4, 0.16, TOE, SWING),
+    Phase(3, 0.06, HEEL, TOE),
+    Phase(4, 0.08, FLAT, TOE),
+    Phase(8, 0.26, FLAT, SWING),
+    Phase(5, 0.16, TOE, SWING),
 )
 RUN = (
-    Phase(2, 0.04, HEEL, SWING),
-    Phase(4, 0.12, FLAT, SWING),
-    Phase(4, 0.10, TOE, SWING),
-    Phase(4, 0.10, SWING, SWING),
+    Phase(3, 0.04, HEEL, SWING),
+    Phase(6, 0.12, FLAT, SWING),
+    Phase(5, 0.10, TOE, SWING),
+    Phase(5, 0.10, SWING, SWING),
 )
+
+
+GAITS = {"walk": WALK, "run": RUN}
+ROUGH, MOST_MESHES = 0.1, 4
+"""How much force on its root nothing gives at worst, over its weight; and how often the mesh is refined at most."""
+COARSEST, SHORTEST_MESH = 0.03, 0.008
+"""Longest and shortest interval of a mesh [s]."""
 
 
 def style(body: Body) -> Style:
@@ -47,10 +58,10 @@ def style(body: Body) -> Style:
     return Style(effort, rest, posture, calm)
 
 
-def guess(body: Body, phases: tuple[Phase, ...], speed: float) -> np.ndarray:
-    """Return a crude gait at all knots: legs swing by a sine, knees bend as they pass, arms swing against them."""
+def guess(body: Body, phases: Sequence[Phase], speed: float) -> Course:
+    """Return a crude gait: legs swing by a sine, knees bend as they pass, arms swing against them."""
     seconds = sum(p.seconds for p in phases)
-    times = np.concatenate([[0.0], *(np.full(p.intervals, p.seconds / p.intervals) for p in phases)]).cumsum()
+    times = np.linspace(0.0, seconds, 41)
     q = np.tile(body.coordinates(body.scene.qpos), (len(times), 1))
     q[:, 0] = speed * times
     turn = np.pi * times / seconds
@@ -64,15 +75,52 @@ def guess(body: Body, phases: tuple[Phase, ...], speed: float) -> np.ndarray:
         q[:, index[f"{side}_shoulder_flexion"]] = -sign * 0.4 * reach * np.cos(turn)
         q[:, index[f"{side}_elbow_flexion"]] = 0.4
     q[:, 2] -= 0.03
-    return q
+    return Course(times, q, np.gradient(q, times, axis=0))
 
 
-def gait(body: Body, phases: tuple[Phase, ...], speed: float) -> tuple[Part, list[Block], Unknowns]:
-    """Return the problem of a gait at a speed [m/s]."""
-    unknowns = Unknowns()
-    part = Part(body, phases, style(body), unknowns, guess(body, phases, speed))
-    step = unknowns.add("step", np.array([speed * sum(p.seconds for p in phases)]), 0.05, 3.0)
-    return part, [*part.blocks(), *mirrored(part, step, speed)], unknowns
+class Gait(NamedTuple):
+    """Half a cycle that was found: its part, the values of all unknowns, the length of a step [m], how it was solved."""
+
+    part: Part
+    x: np.ndarray
+    step: float
+    solutions: tuple[Solution, ...]
+
+
+def gait(body: Body, kind: str, speed: float, progress: Progress | None = None) -> Gait:
+    """Return an optimal walk or run at a speed [m/s], from nothing; its mesh is refined until it holds between its points."""
+    size = np.sqrt(float(body.scene.qpos[body.qpos_start + 2]) / 0.9)
+    phases = [p._replace(seconds=p.seconds * size) for p in pick("gait", kind, GAITS)]
+    begin, found = guess(body, phases, speed), []
+    for attempt in range(MOST_MESHES):
+        unknowns = Unknowns()
+        part = Part(body, phases, style(body), unknowns, begin)
+        part.wraps = True
+        if phases[-1].left == SWING:
+            part.before["right"] = phases[-1].intervals
+            part.after["left"] = part.intervals
+        step = unknowns.add("step", np.array([speed * sum(p.seconds for p in phases)]), 0.05, 3.0)
+        found.append(solve(unknowns, [*part.blocks(), *mirrored(part, step, speed)], near=attempt > 0, progress=progress))
+        solution = found[-1]
+        if not solution.solved:
+            break
+        rough = roughest(part, solution.x)
+        if rough.max() < ROUGH:
+            break
+        begin = part.course(solution.x)[0]
+        phases = refined(part, solution.x, rough)
+    return Gait(part, solution.x, float(solution.x[step[0]]), tuple(found))
+
+
+def refined(part: Part, x: np.ndarray, rough: np.ndarray) -> list[Phase]:
+    """Return phases with as many intervals as it takes: what is off falls with the square of their length."""
+    out = []
+    for k, phase in enumerate(part.phases):
+        seconds = float(np.diff(part.times(x))[part.phase_of == k].sum())
+        wished = phase.intervals * np.sqrt(rough[k] / (0.6 * ROUGH))
+        most = min(2 * phase.intervals, seconds / SHORTEST_MESH)
+        out.append(phase._replace(intervals=max(2, int(np.ceil(np.clip(wished, seconds / COARSEST, most)))), seconds=seconds))
+    return out
 
 
 def mirrored(part: Part, step: np.ndarray, speed: float) -> list[Block]:

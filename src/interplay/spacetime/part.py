@@ -22,6 +22,10 @@ SWING, HEEL, FLAT, TOE = "swing", "heel", "flat", "toe"
 GAUSS = (0.5 - 0.5 / np.sqrt(3.0), 0.5 + 0.5 / np.sqrt(3.0))
 TORQUE, FORCE, WRENCH = 50.0, 300.0, 100.0
 """Units of torques [N·m], of ground forces [N] and of the root's rows [N, N·m] in the program, whose numbers are then near 1."""
+SHORTEST, LONGEST = 0.006, 0.034
+"""Bounds of an interval [s]: where one is stretched, the motion cheats between its points."""
+OFF_STOPS = 0.02
+"""How far from their stops joints stay at knots [rad]: between them they may come nearer."""
 FRICTION = 0.8
 CLEARANCE = 0.03
 """How high the middle of a swing is over the ground at least [m]."""
@@ -43,6 +47,22 @@ class Phase(NamedTuple):
         return self.left if side == "left" else self.right
 
 
+class Course(NamedTuple):
+    """What a character does, over real time (T,) [s]: coordinates (T, n), their rates; torques (T, n − 6) and ground forces (T, 2, 4, 3), where known."""
+
+    time: np.ndarray
+    q: np.ndarray
+    v: np.ndarray
+    torque: np.ndarray | None = None
+    force: np.ndarray | None = None
+
+    def at(self, times: np.ndarray, values: np.ndarray) -> np.ndarray:
+        """Return values, given at each of its times, at others."""
+        flat = values.reshape(len(values), -1)
+        found = np.stack([np.interp(times, self.time, column) for column in flat.T], axis=1)
+        return found.reshape(len(times), *values.shape[1:])
+
+
 class Style(NamedTuple):
     """What is minimised, per second: squares of torques, of ground forces and their changes, of what is off the rest posture, of speeds."""
 
@@ -57,8 +77,8 @@ class Style(NamedTuple):
 class Part:
     """A character's unknowns and blocks in a problem."""
 
-    def __init__(self, body: Body, phases: Sequence[Phase], style: Style, unknowns: Unknowns, guess: np.ndarray):
-        """Take the phases and a first guess of the coordinates at all knots (K + 1, n)."""
+    def __init__(self, body: Body, phases: Sequence[Phase], style: Style, unknowns: Unknowns, begin: Course):
+        """Take the phases, and a motion to begin with."""
         self.body, self.phases, self.style, self.unknowns = body, list(phases), style, unknowns
         n, counts = body.n, [phase.intervals for phase in phases]
         self.intervals = sum(counts)
@@ -68,18 +88,21 @@ class Part:
         within = np.arange(self.intervals) - starts[self.phase_of]
         self.fraction = within / np.array(counts)[self.phase_of]
         """How much of its phase has passed when an interval begins."""
-        seconds = np.array([phase.seconds / phase.intervals for phase in phases])
-        ends = np.concatenate([seconds[:1], (seconds[:-1] + seconds[1:]) / 2, seconds[-1:]])
-        low, high = np.full((2, n), -INF), np.full((2, n), INF)
+        ends = _rates(np.array(counts), np.array([phase.seconds for phase in phases]))
+        self.rate = unknowns.add("rates", ends, SHORTEST, LONGEST)
+        times = self.times(unknowns.guess)
         low, high = np.full(n, -INF), np.full(n, INF)
-        low[ROOT:], high[ROOT:] = body.low, body.high
+        low[ROOT:], high[ROOT:] = body.low + OFF_STOPS, body.high - OFF_STOPS
         low[4:6], high[4:6] = -1.2, 1.2
-        slopes = np.gradient(guess, axis=0)
-        self.q = unknowns.add("q", guess, low, high)
-        self.s = unknowns.add("slopes", slopes)
-        self.rate = unknowns.add("rates", ends, 0.2 * ends.min(), 5.0 * ends.max())
+        at_knots, inside = begin.at(times, begin.q), np.clip(begin.at(times, begin.q)[:, ROOT:], low[ROOT:], high[ROOT:])
+        at_knots[:, ROOT:] = inside
+        rates = np.interp(np.arange(self.intervals + 1), starts, ends)
+        self.q = unknowns.add("q", at_knots, low, high)
+        self.s = unknowns.add("slopes", begin.at(times, begin.v) * rates[:, None])
         points = 2 * self.intervals
-        self.tau = unknowns.add("torques", np.zeros((points, n - ROOT)), -body.torque / TORQUE, body.torque / TORQUE)
+        between = (times[:-1, None] + np.diff(times)[:, None] * np.array(GAUSS)).ravel()
+        torque = np.zeros((points, n - ROOT)) if begin.torque is None else begin.at(between, begin.torque) / TORQUE
+        self.tau = unknowns.add("torques", torque, -body.torque / TORQUE, body.torque / TORQUE)
         force, bound = np.zeros((points, 2, 4, 3)), np.zeros((points, 2, 4, 3))
         for p in range(points):
             modes = [CARRIES[self.phases[self.phase_of[p // 2]].mode(side)] for side in SIDES]
@@ -87,12 +110,18 @@ class Part:
             for side, corners in enumerate(modes):
                 force[p, side, list(corners), 2] = body.mass * body.gravity / FORCE / count
                 bound[p, side, list(corners)] = 10.0 * body.mass * body.gravity / FORCE
+        if begin.force is not None:
+            force = np.clip(begin.at(between, begin.force) / FORCE, -bound, bound)
         floor = bound.copy()
         floor[..., 2] = 0.0
         self.force = unknowns.add("forces", force, -floor, bound)
         self.span = unknowns.add("span", np.array([sum(phase.seconds for phase in phases)]), 0.05, 100.0)
+        self.before, self.after = dict.fromkeys(SIDES, 0), dict.fromkeys(SIDES, 0)
+        """For how many intervals a swing goes on before the part begins, and after it ends."""
+        self.wraps = False
+        """Whether what follows is its mirror image."""
         self.stances = self._stances()
-        prints = np.array([self._guessed(guess, side, first) for side, first, _ in self.stances]).reshape(-1, 3)
+        prints = np.array([self._guessed(at_knots, side, first) for side, first, _ in self.stances]).reshape(-1, 3)
         self.prints = unknowns.add("footprints", prints)
 
     # -- feet ----------------------------------------------------------------------------------------------------------
@@ -120,11 +149,12 @@ class Part:
         """Return where a foot is in the middle of a stance's first phase: (x, y, yaw)."""
         knots = self.knots_of(phase)
         q = guess[knots[len(knots) // 2]]
-        R, p = self.body.frames(ca.DM(q))[self._sole(side).link]
-        place = np.asarray(p + R @ ca.DM(self._sole(side).place)).ravel()
+        R, p = self.body.frames(ca.DM(q))[self.sole(side).link]
+        place = np.asarray(p + R @ ca.DM(self.sole(side).place)).ravel()
         return np.array([place[0], place[1], np.arctan2(float(R[1, 0]), float(R[0, 0]))])
 
-    def _sole(self, side: str, x: float = 0.0, y: float = 0.0) -> Point:
+    def sole(self, side: str, x: float = 0.0, y: float = 0.0) -> Point:
+        """Return a point of a sole: its middle, or so many half lengths ahead and half widths to the left of it."""
         return self.body.point(f"{side}_sole", (x, y, 0.0))
 
     # -- blocks --------------------------------------------------------------------------------------------------------
@@ -136,7 +166,7 @@ class Part:
     def _dynamics(self) -> Block:
         body, n, style = self.body, self.body.n, self.style
         nj = n - ROOT
-        soles = [[self._sole(side, x, y) for x, y in CORNERS] for side in SIDES]
+        soles = [[self.sole(side, x, y) for x, y in CORNERS] for side in SIDES]
 
         def outer(z: Any, c: Any) -> Any:
             ends, rates = [z[k * n : (k + 1) * n] for k in range(4)], z[4 * n : 4 * n + 2]
@@ -161,7 +191,8 @@ class Part:
             cost += ca.dot(ca.DM(style.calm) * v, v)
             return weight * cost, rows
 
-        kernel = Kernel("dynamics", 4 * n + 2 + nj + 24 + 1, 3, inner, outer)
+        key = "dynamics", *(np.asarray(one).tobytes() for one in style)
+        kernel = body.kernel(key, lambda: Kernel("dynamics", 4 * n + 2 + nj + 24 + 1, 3, inner, outer))
         where, constants = [], []
         for i in range(self.intervals):
             phase = int(self.phase_of[i])
@@ -211,14 +242,14 @@ class Part:
 
         def inner(y: Any, c: Any) -> tuple[Any, Any]:
             a, b = ca.reshape(y[:12], 3, 4), ca.reshape(y[12:], 3, 4)
-            change = ca.sum2(b - a)
+            change = ca.sum2(b) - ca.sum2(a)
             return c[0] * self.style.jerk * ca.dot(change, change), ca.SX(0, 1)
 
         points = 2 * self.intervals
-        where = np.array(
-            [np.concatenate([self.force[p, s].ravel(), self.force[p + 1, s].ravel()]) for p in range(points - 1) for s in (0, 1)]
-        )
-        constants = np.full((len(where), 1), 20.0 / points)
+        pairs = [(self.force[p, s], self.force[p + 1, s]) for p in range(points - 1) for s in (0, 1)]
+        pairs += [(self.force[points - 1, 1 - s], self.force[0, s]) for s in (0, 1)] if self.wraps else []
+        where = np.array([np.concatenate([a.ravel(), b.ravel()]) for a, b in pairs])
+        constants = np.full((len(where), 1), points / 20)
         none = np.zeros((len(where), 0))
         return Block(Kernel("changes", 24, 1, inner), where, constants, none, none, lambda place, row: "")
 
@@ -226,7 +257,7 @@ class Part:
         """Where feet stand, they stay; where they swing, they keep off the ground."""
         n, out = self.body.n, []
         for side in SIDES:
-            toe, heel, middle = self._sole(side, 1.0), self._sole(side, -1.0), self._sole(side)
+            toe, heel, middle = self.sole(side, 1.0), self.sole(side, -1.0), self.sole(side)
             half = float(np.linalg.norm(toe.place - heel.place)) / 2
 
             def inner(y: Any, c: Any, toe=toe, heel=heel, link=middle.link, half=half) -> tuple[Any, Any]:
@@ -242,14 +273,16 @@ class Part:
                 )
                 return 0, ca.vertcat(places, ca.jtimes(places, q, s))
 
-            kernel = Kernel("feet", 2 * n + 3, 0, inner)
-            where, low, high, names = [], [], [], []
+            kernel = self.body.kernel(("feet", side), lambda inner=inner: Kernel("feet", 2 * n + 3, 0, inner))
+            where, low, high = [], [], []
             for k in range(self.intervals + 1):
                 modes = {self.phases[self.phase_of[i]].mode(side) for i in (k - 1, k) if 0 <= i < self.intervals}
                 fixed = _fixed(modes)
                 lo, hi = np.full(16, -INF), np.full(16, INF)
                 for row in fixed:
                     lo[row] = hi[row] = lo[row + 8] = hi[row + 8] = 0.0
+                if self.wraps and k == self.intervals:  # the mirror image of the first knot, where they hold
+                    fixed, lo, hi = [0, 1, 2, 3, 4, 5], np.full(16, -INF), np.full(16, INF)
                 for row in {2, 5} - set(fixed):  # heights of heel and toes
                     lo[row] = self._least_height(side, k, modes)
                 where.append(np.concatenate([self.q[k], self.s[k], self.prints[self._stance_at(side, k)]]))
@@ -271,14 +304,22 @@ class Part:
         """Return the stance of a knot, or, in a swing, any."""
         phases = {int(self.phase_of[i]) for i in (knot - 1, knot) if 0 <= i < self.intervals}
         mine = [k for k, (of, first, end) in enumerate(self.stances) if of == side]
-        return next((k for k in mine if phases & set(range(self.stances[k][1], self.stances[k][2]))), mine[0])
+        return next((k for k in mine if phases & set(range(self.stances[k][1], self.stances[k][2]))), (mine or [0])[0])
 
     def _least_height(self, side: str, knot: int, modes: set[str]) -> float:
         """Return how high heel and toes are at least: a bump over the whole of a swing, which may begin before or end after the part."""
         if modes != {SWING}:
             return 0.0
-        swings = [k for k, phase in enumerate(self.phases) if phase.mode(side) == SWING]
-        first, last = self.knots_of(swings[0])[0], self.knots_of(swings[-1])[-1]
+        swings = np.array([phase.mode(side) == SWING for phase in self.phases])[self.phase_of]
+        first, last = knot, knot
+        while first > 0 and swings[first - 1]:
+            first -= 1
+        while last < self.intervals and swings[last]:
+            last += 1
+        if first == 0:
+            first -= self.before[side]
+        if last == self.intervals:
+            last += self.after[side]
         u = (knot - first) / (last - first)
         return CLEARANCE * 4 * u * (1 - u)
 
@@ -306,22 +347,22 @@ class Part:
             out.append(out[-1] + a + (b - a) * (self.fraction[i] + 0.5 / count))
         return np.array(out)
 
-    def motion(self, x: np.ndarray, per_interval: int = 8) -> Mapping[str, np.ndarray]:
-        """Return time, coordinates, rates and accelerations at points of all intervals."""
-        t0 = self.times(x)
-        out: dict[str, list] = {"time": [], "q": [], "v": [], "a": [], "u": [], "interval": []}
+    def course(self, x: np.ndarray, shares: Sequence[float] = GAUSS) -> tuple[Course, np.ndarray, np.ndarray]:
+        """Return what was found at some shares of each interval, its accelerations, and the phase of each moment."""
+        t0, out = self.times(x), []
         for i in range(self.intervals):
             phase = int(self.phase_of[i])
             count, (ra, rb) = self.phases[phase].intervals, x[self.rate[phase : phase + 2]]
-            for u in (np.arange(per_interval) + 0.5) / per_interval:
+            begin, slope = ra + (rb - ra) * self.fraction[i], (rb - ra) / count
+            tau, force = x[self.tau[2 * i : 2 * i + 2]], x[self.force[2 * i : 2 * i + 2]]
+            for u in shares:
                 q, dq, ddq = hermite(x[self.q[i]], x[self.s[i]], x[self.q[i + 1]], x[self.s[i + 1]], u)
-                begin, slope = ra + (rb - ra) * self.fraction[i], (rb - ra) / count
-                rate = begin + slope * u
-                out["time"].append(t0[i] + begin * u + slope * u * u / 2)
-                v = dq / rate
-                for name, value in (("q", q), ("v", v), ("a", (ddq - v * slope) / rate**2), ("u", u), ("interval", i)):
-                    out[name].append(value)
-        return {name: np.array(values) for name, values in out.items()}
+                rate, w = begin + slope * u, (u - GAUSS[0]) / (GAUSS[1] - GAUSS[0])
+                time, v = t0[i] + begin * u + slope * u * u / 2, dq / rate
+                between = [one[0] + (one[1] - one[0]) * w for one in (TORQUE * tau, FORCE * force)]
+                out.append((time, q, v, *between, (ddq - v * slope) / rate**2, phase))
+        *course, acceleration, phase = (np.array(one) for one in zip(*out, strict=True))
+        return Course(*course), acceleration, phase
 
 
 def hermite(z0: Any, s0: Any, z1: Any, s1: Any, u: Any) -> tuple[Any, Any, Any]:
@@ -330,6 +371,17 @@ def hermite(z0: Any, s0: Any, z1: Any, s1: Any, u: Any) -> tuple[Any, Any, Any]:
     slope = (6 * u**2 - 6 * u) * (z0 - z1) + (3 * u**2 - 4 * u + 1) * s0 + (3 * u**2 - 2 * u) * s1
     bend = (12 * u - 6) * (z0 - z1) + (6 * u - 4) * s0 + (6 * u - 2) * s1
     return value, slope, bend
+
+
+def _rates(counts: np.ndarray, seconds: np.ndarray) -> np.ndarray:
+    """Return smooth rates at the ends of phases that let each take about so many seconds."""
+    phases = len(counts)
+    takes, bends = np.zeros((phases, phases + 1)), np.diff(np.eye(phases + 1), axis=0)
+    for k, count in enumerate(counts):
+        takes[k, k : k + 2] = count / 2
+    weight = 0.05 * seconds.mean()
+    found = np.linalg.lstsq(np.vstack([takes, weight * bends]), np.concatenate([seconds, np.zeros(phases)]), rcond=None)[0]
+    return np.maximum(found, 0.2 * (seconds / counts).min())
 
 
 def _fixed(modes: set[str]) -> list[int]:

@@ -1,0 +1,131 @@
+"""What an optimal motion is worth between the points at which its equations hold: checked in plain MuJoCo.
+
+Nothing of the program is used here but the motion and its ground forces: inverse dynamics, places and overlaps are MuJoCo's.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import mujoco
+import numpy as np
+
+from interplay.models.base import solid_shapes
+from interplay.spacetime.body import ROOT
+from interplay.spacetime.part import CARRIES, CORNERS, SIDES, Part
+
+SAMPLES = 8
+"""Moments of each interval that are looked at."""
+
+
+class Figures(NamedTuple):
+    """Of one character, over all moments.
+
+    Force on its root that nothing gives, over its weight: mean and worst; farthest a corner that carries is from where its phase found it,
+    or from the ground [m]; worst torque over its motor's limit; worst joint beyond its range [rad]; deepest overlap of two of its parts
+    or with the ground, but what stands on it [m]; largest force under a foot over its weight.
+    """
+
+    root_mean: float
+    root_worst: float
+    slip: float
+    torque_ratio: float
+    limit_violation: float
+    depth: float
+    peak_force: float
+
+
+class Sampled(NamedTuple):
+    """A part at many moments, in MuJoCo's terms, of a scene in which it is alone or not."""
+
+    time: np.ndarray
+    qpos: np.ndarray
+    qvel: np.ndarray
+    qacc: np.ndarray
+    torque: np.ndarray
+    force: np.ndarray
+    phase: np.ndarray
+    residual: np.ndarray
+
+
+def sampled(part: Part, x: np.ndarray, samples: int = SAMPLES) -> Sampled:
+    """Return a part at so many moments of each interval; torques are what its ground forces leave to its motors."""
+    body, m = part.body, part.body.scene.model
+    course, acceleration, phase = part.course(x, (np.arange(samples) + 0.5) / samples)
+    d, T = mujoco.MjData(m), len(course.time)
+    own = slice(body.dof_start, body.dof_start + body.n)
+    qpos = np.tile(body.scene.qpos, (T, 1))
+    qvel, qacc, torque, residual = np.zeros((T, m.nv)), np.zeros((T, m.nv)), np.zeros((T, m.nv)), np.zeros((T, ROOT))
+    soles = [[part.sole(side, *corner) for corner in CORNERS] for side in SIDES]
+    jac = np.zeros((3, m.nv))
+    for k in range(T):
+        qpos[k, body.qpos_start : body.qpos_start + body.n + 1] = body.configuration(course.q[k])
+        qvel[k, own], qacc[k, own] = body.twist(course.q[k], course.v[k]), body.spun(
+            course.q[k], course.v[k], acceleration[k]
+        )
+        d.qpos[:], d.qvel[:], d.qacc[:] = qpos[k], qvel[k], qacc[k]
+        mujoco.mj_kinematics(m, d)
+        mujoco.mj_comPos(m, d)
+        mujoco.mj_crb(m, d)
+        mujoco.mj_factorM(m, d)
+        mujoco.mj_fwdVelocity(m, d)
+        needed = np.zeros(m.nv)
+        mujoco.mj_mulM(m, d, needed, qacc[k])
+        needed += d.qfrc_bias - d.qfrc_passive
+        for s in range(2):
+            for corner, force in zip(soles[s], course.force[k, s], strict=True):
+                b = body.bodies[corner.link]
+                mujoco.mj_jac(m, d, jac, None, d.xpos[b] + d.xmat[b].reshape(3, 3) @ corner.place, b)
+                needed -= jac.T @ force
+        residual[k], torque[k, own] = needed[own][:ROOT], needed[own]
+        torque[k, body.dof_start : body.dof_start + ROOT] = 0.0
+    return Sampled(course.time, qpos, qvel, qacc, torque, course.force, phase, residual)
+
+
+def figures(part: Part, x: np.ndarray) -> Figures:
+    """Return what a part is worth, over all moments and all pairs of its parts."""
+    body, m = part.body, part.body.scene.model
+    seen = sampled(part, x)
+    weight = body.mass * body.gravity
+    root = np.linalg.norm(seen.residual[:, :3], axis=1) / weight
+    own = slice(body.dof_start + ROOT, body.dof_start + body.n)
+    hinges = seen.qpos[:, body.qpos_start + 7 : body.qpos_start + body.n + 1]
+    beyond = np.maximum(body.low - hinges, hinges - body.high)
+    places, depth = np.zeros((len(seen.time), 2, 4, 3)), 0.0
+    d, solid = mujoco.MjData(m), solid_shapes(m)
+    feet = [body.bodies[part.sole(side).link] for side in SIDES]
+    for k, qpos in enumerate(seen.qpos):
+        d.qpos[:] = qpos
+        mujoco.mj_fwdPosition(m, d)
+        for s, side in enumerate(SIDES):
+            for c, corner in enumerate(CORNERS):
+                point = part.sole(side, *corner)
+                b = body.bodies[point.link]
+                places[k, s, c] = d.xpos[b] + d.xmat[b].reshape(3, 3) @ point.place
+        for contact in d.contact:
+            bodies = m.geom_bodyid[contact.geom]
+            stands = 0 in bodies and set(bodies.tolist()) & set(feet)
+            if solid[contact.geom].all() and not stands:
+                depth = max(depth, -float(contact.dist))
+    slip = 0.0
+    for index, phase in enumerate(part.phases):
+        for s, side in enumerate(SIDES):
+            for c in CARRIES[phase.mode(side)]:
+                there = places[seen.phase == index, s, c]
+                slip = max(slip, float(np.linalg.norm(there[:, :2] - there[0, :2], axis=1).max()), float(np.abs(there[:, 2]).max()))
+    return Figures(
+        float(root.mean()),
+        float(root.max()),
+        slip,
+        float((np.abs(seen.torque[:, own]) / body.torque).max()),
+        float(beyond.max(initial=0.0)),
+        depth,
+        float(seen.force[..., 2].sum(axis=2).max() / weight),
+    )
+
+
+def roughest(part: Part, x: np.ndarray) -> np.ndarray:
+    """Return, for each phase, the worst force on the root that nothing gives, over the weight."""
+    seen = sampled(part, x)
+    root = np.linalg.norm(seen.residual[:, :3], axis=1) / (part.body.mass * part.body.gravity)
+    return np.array([root[seen.phase == k].max() for k in range(len(part.phases))])
