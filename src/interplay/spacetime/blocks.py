@@ -143,8 +143,9 @@ def program(unknowns: Unknowns, blocks: Sequence[Block]) -> Program:
     f, g = sum(cost, start=ca.MX(0)), ca.vertcat(*rows)
     where = np.concatenate(spread)
     gather = sp.csc_matrix((np.ones(where.size), (where, np.arange(where.size))), (n, where.size))
+    slope = ca.densify(_dm(gather) @ ca.vertcat(*gradients))  # of one that is not dense IPOPT reads what was never written
     derivatives = {
-        "grad_f": ca.Function("grad_f", [x, p], [f, _dm(gather) @ ca.vertcat(*gradients)], ["x", "p"], ["f", "g"]),
+        "grad_f": ca.Function("grad_f", [x, p], [f, slope], ["x", "p"], ["f", "g"]),
         "jac_g": ca.Function(
             "jac_g", [x, p], [g, _placed(entries, jacobians, (int(offsets[-1]), n))], ["x", "p"], ["g", "j"]
         ),
