@@ -97,6 +97,8 @@ class Body:
         self.torque = np.where(np.isnan(limits), 0.0, limits)
         """Limits of the hinges [rad] and of their motors [N·m]."""
         self.mass, self.gravity = sum(link.mass for link in self.links), scene.gravity
+        self.height = float(scene.rest.geom_xpos[np.isin(m.geom_bodyid, self.bodies), 2].max())
+        """Of its highest part in its initial posture [m]."""
         self._kernels: dict[tuple, Any] = {}
 
     def kernel(self, key: tuple, make: Callable[[], Any]) -> Any:
@@ -112,6 +114,10 @@ class Body:
         m, s = self.scene.model, self.scene.site(f"{self.name}/{site}")
         place = m.site_pos[s] + rotation(m.site_quat[s]) @ (np.asarray(offset) * m.site_size[s])
         return Point(self.bodies.index(int(m.site_bodyid[s])), place)
+
+    def has_site(self, name: str) -> bool:
+        """Return whether it has a surface of a name."""
+        return mujoco.mj_name2id(self.scene.model, mujoco.mjtObj.mjOBJ_SITE, f"{self.name}/{name}") >= 0
 
     def at(self, link: str, place: Sequence[float] = (0.0, 0.0, 0.0)) -> Point:
         """Return a point of a link."""

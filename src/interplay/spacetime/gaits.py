@@ -132,15 +132,15 @@ def mirrored(part: Part, step: np.ndarray, speed: float) -> list[Block]:
     ahead[0] = 1.0
 
     def inner(y: Any, c: Any) -> tuple[Any, Any]:
-        first, last, s0, s1, r, d = y[:n], y[n : 2 * n], y[2 * n : 3 * n], y[3 * n : 4 * n], y[4 * n : 4 * n + 2], y[-1]
-        image, slopes = ca.DM(sign) * first[order.tolist()], ca.DM(sign) * s0[order.tolist()]
-        return 0, ca.vertcat(last - image - ca.DM(ahead) * d, s1 - slopes, r[1] - r[0])
+        first, last, v0, v1, d = y[:n], y[n : 2 * n], y[2 * n : 3 * n], y[3 * n : 4 * n], y[-1]
+        image, slopes = ca.DM(sign) * first[order.tolist()], ca.DM(sign) * v0[order.tolist()]
+        return 0, ca.vertcat(last - image - ca.DM(ahead) * d, v1 - slopes)
 
     def travels(y: Any, c: Any) -> tuple[Any, Any]:
         return 0, y[0] - speed * y[1]
 
-    where = np.concatenate([part.q[0], part.q[-1], part.s[0], part.s[-1], part.rate[[0, -1]], step])[None]
-    zero = np.zeros((1, 2 * n + 1))
+    where = np.concatenate([part.q[0], part.q[-1], part.v[0], part.v[-1], step])[None]
+    zero = np.zeros((1, 2 * n))
     pace = np.concatenate([step, part.span])[None]
     one = np.zeros((1, 1))
     return [

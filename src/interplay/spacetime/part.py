@@ -1,9 +1,9 @@
 """One character's part of a spacetime problem: motion, warp, footprints, torques and ground forces (liu2006, section 4).
 
 A part is a row of phases, in each of which either foot swings, or stands on its heel's edge, flat, or on the edge of its toes. Between knots,
-which are evenly spaced in warped time t̂, the motion is a cubic (values and slopes dq/dt̂ at the knots are unknowns); the equations of
-motion (3) hold at two Gauss points of each interval, so that forces may jump where contacts change. The warp's rate dt/dt̂ is an unknown
-at the ends of phases and linear between: real time is linear in the unknowns, and whatever is asked at a knot travels with it.
+which are evenly spaced in warped time t̂, the motion is a cubic (values and velocities at the knots are unknowns); the equations of
+motion (3) hold at two Gauss points of each interval, so that forces may jump where contacts change. The warp's rate h = dt/dt̂ is an
+unknown of each phase: real time is linear in the unknowns, and whatever is asked at a knot travels with it.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ SWING, HEEL, FLAT, TOE = "swing", "heel", "flat", "toe"
 GAUSS = (0.5 - 0.5 / np.sqrt(3.0), 0.5 + 0.5 / np.sqrt(3.0))
 TORQUE, FORCE, WRENCH = 50.0, 300.0, 100.0
 """Units of torques [N·m], of ground forces [N] and of the root's rows [N, N·m] in the program, whose numbers are then near 1."""
-SHORTEST, LONGEST = 0.006, 0.034
-"""Bounds of an interval [s]: where one is stretched, the motion cheats between its points."""
+SHRINKS, STRETCHES, LONGEST = 0.3, 1.8, 0.034
+"""Bounds of an interval, of what it is at first, and at most [s]: where one is stretched, the motion cheats between its points."""
 OFF_STOPS = 0.02
 """How far from their stops joints stay at knots [rad]: between them they may come nearer."""
 FRICTION = 0.8
@@ -84,21 +84,16 @@ class Part:
         self.intervals = sum(counts)
         self.phase_of = np.repeat(np.arange(len(counts)), counts)
         """The phase of each interval."""
-        starts = np.cumsum([0, *counts])
-        within = np.arange(self.intervals) - starts[self.phase_of]
-        self.fraction = within / np.array(counts)[self.phase_of]
-        """How much of its phase has passed when an interval begins."""
-        ends = _rates(np.array(counts), np.array([phase.seconds for phase in phases]))
-        self.rate = unknowns.add("rates", ends, SHORTEST, LONGEST)
+        pace = np.array([phase.seconds / phase.intervals for phase in phases])
+        self.rate = unknowns.add("rates", pace, SHRINKS * pace, np.minimum(STRETCHES * pace, LONGEST))
         times = self.times(unknowns.guess)
         low, high = np.full(n, -INF), np.full(n, INF)
         low[ROOT:], high[ROOT:] = body.low + OFF_STOPS, body.high - OFF_STOPS
         low[4:6], high[4:6] = -1.2, 1.2
         at_knots, inside = begin.at(times, begin.q), np.clip(begin.at(times, begin.q)[:, ROOT:], low[ROOT:], high[ROOT:])
         at_knots[:, ROOT:] = inside
-        rates = np.interp(np.arange(self.intervals + 1), starts, ends)
         self.q = unknowns.add("q", at_knots, low, high)
-        self.s = unknowns.add("slopes", begin.at(times, begin.v) * rates[:, None])
+        self.v = unknowns.add("velocities", begin.at(times, begin.v))
         points = 2 * self.intervals
         between = (times[:-1, None] + np.diff(times)[:, None] * np.array(GAUSS)).ravel()
         torque = np.zeros((points, n - ROOT)) if begin.torque is None else begin.at(between, begin.torque) / TORQUE
@@ -161,7 +156,7 @@ class Part:
 
     def blocks(self) -> list[Block]:
         """Return all that makes it a motion: dynamics, friction, feet, time."""
-        return [self._dynamics(), self._friction(), self._changes(), *self._feet(), self._time()]
+        return [self._dynamics(), self._friction(), self._changes(), *self._feet(), self._apart(), self._time()]
 
     def _dynamics(self) -> Block:
         body, n, style = self.body, self.body.n, self.style
@@ -169,13 +164,9 @@ class Part:
         soles = [[self.sole(side, x, y) for x, y in CORNERS] for side in SIDES]
 
         def outer(z: Any, c: Any) -> Any:
-            ends, rates = [z[k * n : (k + 1) * n] for k in range(4)], z[4 * n : 4 * n + 2]
-            rest, span = z[4 * n + 2 : -1], z[-1]
-            u, share, turn = c[0], c[1], c[2]
-            q, dq, ddq = hermite(*ends, u)
-            rate, slope = rates[0] + (rates[1] - rates[0]) * share, (rates[1] - rates[0]) * turn
-            v = dq / rate
-            return ca.vertcat(q, v, (ddq - v * slope) / rate**2, rest, rate / (2 * span))
+            (q0, v0, q1, v1), rate = [z[k * n : (k + 1) * n] for k in range(4)], z[4 * n]
+            q, dq, ddq = hermite(q0, rate * v0, q1, rate * v1, c[0])
+            return ca.vertcat(q, dq / rate, ddq / rate**2, z[4 * n + 1 : -1], rate / (2 * z[-1]))
 
         def inner(y: Any, c: Any) -> tuple[Any, Any]:
             q, v, a = y[:n], y[n : 2 * n], y[2 * n : 3 * n]
@@ -192,27 +183,20 @@ class Part:
             return weight * cost, rows
 
         key = "dynamics", *(np.asarray(one).tobytes() for one in style)
-        kernel = body.kernel(key, lambda: Kernel("dynamics", 4 * n + 2 + nj + 24 + 1, 3, inner, outer))
-        where, constants = [], []
+        kernel = body.kernel(key, lambda: Kernel("dynamics", 4 * n + 1 + nj + 24 + 1, 1, inner, outer))
+        where = []
         for i in range(self.intervals):
-            phase = int(self.phase_of[i])
-            count = self.phases[phase].intervals
-            for g, u in enumerate(GAUSS):
-                p = 2 * i + g
-                knots = (self.q[i], self.s[i], self.q[i + 1], self.s[i + 1])
-                where.append(
-                    np.concatenate(
-                        [*knots, self.rate[phase : phase + 2], self.tau[p], self.force[p].ravel(), self.span]
-                    )
-                )
-                constants.append((u, self.fraction[i] + u / count, 1.0 / count))
+            knots, rate = (self.q[i], self.v[i], self.q[i + 1], self.v[i + 1]), self.rate[[self.phase_of[i]]]
+            for p in (2 * i, 2 * i + 1):
+                where.append(np.concatenate([*knots, rate, self.tau[p], self.force[p].ravel(), self.span]))
+        constants = np.tile(np.array(GAUSS)[:, None], (self.intervals, 1))
         zero = np.zeros((len(where), n))
 
         def label(place: int, row: int) -> str:
             what = "root" if row < ROOT else body.joints[row - ROOT]
             return f"motion of {body.name}: {what} in phase {self.phase_of[place // 2]}"
 
-        return Block(kernel, np.array(where), np.array(constants), zero, zero, label)
+        return Block(kernel, np.array(where), constants, zero, zero, label)
 
     def _friction(self) -> Block:
         def inner(y: Any, c: Any) -> tuple[Any, Any]:
@@ -285,7 +269,7 @@ class Part:
                     fixed, lo, hi = [0, 1, 2, 3, 4, 5], np.full(16, -INF), np.full(16, INF)
                 for row in {2, 5} - set(fixed):  # heights of heel and toes
                     lo[row] = self._least_height(side, k, modes)
-                where.append(np.concatenate([self.q[k], self.s[k], self.prints[self._stance_at(side, k)]]))
+                where.append(np.concatenate([self.q[k], self.v[k], self.prints[self._stance_at(side, k)]]))
                 low.append(lo)
                 high.append(hi)
             out.append(
@@ -299,6 +283,28 @@ class Part:
                 )
             )
         return out
+
+    def _apart(self) -> Block:
+        """Limbs keep off each other: balls in them, at knots."""
+        body, pairs = self.body, _limbs(self)
+
+        def inner(y: Any, c: Any) -> tuple[Any, Any]:
+            frames = body.frames(y)
+            rows = []
+            for one, other, least in pairs:
+                a, b = (frames[point.link][1] + frames[point.link][0] @ ca.DM(point.place) for point in (one, other))
+                rows.append(ca.sumsqr(a - b) / least**2)
+            return 0, ca.vertcat(*rows)
+
+        kernel = body.kernel(("apart",), lambda: Kernel("apart", body.n, 0, inner))
+        last = self.intervals if self.wraps else self.intervals + 1
+        low = np.ones((last, len(pairs)))
+
+        def label(place: int, row: int) -> str:
+            one, other = (body.links[point.link].name for point in pairs[row][:2])
+            return f"{one} off {other} of {body.name} at knot {place}"
+
+        return Block(kernel, self.q[:last], np.zeros((last, 0)), low, np.full_like(low, INF), label)
 
     def _stance_at(self, side: str, knot: int) -> int:
         """Return the stance of a knot, or, in a swing, any."""
@@ -325,10 +331,7 @@ class Part:
 
     def _time(self) -> Block:
         """The span is what the warp takes."""
-        counts = np.array([phase.intervals for phase in self.phases])
-        share = np.zeros(len(counts) + 1)
-        share[:-1] += counts / 2
-        share[1:] += counts / 2
+        share = np.array([phase.intervals for phase in self.phases])
 
         def inner(y: Any, c: Any) -> tuple[Any, Any]:
             return 0, y[-1] - ca.dot(ca.DM(share), y[:-1])
@@ -340,27 +343,19 @@ class Part:
 
     def times(self, x: np.ndarray) -> np.ndarray:
         """Return the real time of each knot (K + 1,)."""
-        out = [0.0]
-        for i in range(self.intervals):
-            a, b = x[self.rate[self.phase_of[i] : self.phase_of[i] + 2]]
-            count = self.phases[self.phase_of[i]].intervals
-            out.append(out[-1] + a + (b - a) * (self.fraction[i] + 0.5 / count))
-        return np.array(out)
+        return np.concatenate([[0.0], np.cumsum(x[self.rate[self.phase_of]])])
 
     def course(self, x: np.ndarray, shares: Sequence[float] = GAUSS) -> tuple[Course, np.ndarray, np.ndarray]:
         """Return what was found at some shares of each interval, its accelerations, and the phase of each moment."""
         t0, out = self.times(x), []
         for i in range(self.intervals):
-            phase = int(self.phase_of[i])
-            count, (ra, rb) = self.phases[phase].intervals, x[self.rate[phase : phase + 2]]
-            begin, slope = ra + (rb - ra) * self.fraction[i], (rb - ra) / count
+            rate = x[self.rate[self.phase_of[i]]]
+            (q0, q1), (v0, v1) = x[self.q[i : i + 2]], rate * x[self.v[i : i + 2]]
             tau, force = x[self.tau[2 * i : 2 * i + 2]], x[self.force[2 * i : 2 * i + 2]]
             for u in shares:
-                q, dq, ddq = hermite(x[self.q[i]], x[self.s[i]], x[self.q[i + 1]], x[self.s[i + 1]], u)
-                rate, w = begin + slope * u, (u - GAUSS[0]) / (GAUSS[1] - GAUSS[0])
-                time, v = t0[i] + begin * u + slope * u * u / 2, dq / rate
+                (q, dq, ddq), w = hermite(q0, v0, q1, v1, u), (u - GAUSS[0]) / (GAUSS[1] - GAUSS[0])
                 between = [one[0] + (one[1] - one[0]) * w for one in (TORQUE * tau, FORCE * force)]
-                out.append((time, q, v, *between, (ddq - v * slope) / rate**2, phase))
+                out.append((t0[i] + rate * u, q, dq / rate, *between, ddq / rate**2, self.phase_of[i]))
         *course, acceleration, phase = (np.array(one) for one in zip(*out, strict=True))
         return Course(*course), acceleration, phase
 
@@ -373,15 +368,33 @@ def hermite(z0: Any, s0: Any, z1: Any, s1: Any, u: Any) -> tuple[Any, Any, Any]:
     return value, slope, bend
 
 
-def _rates(counts: np.ndarray, seconds: np.ndarray) -> np.ndarray:
-    """Return smooth rates at the ends of phases that let each take about so many seconds."""
-    phases = len(counts)
-    takes, bends = np.zeros((phases, phases + 1)), np.diff(np.eye(phases + 1), axis=0)
-    for k, count in enumerate(counts):
-        takes[k, k : k + 2] = count / 2
-    weight = 0.05 * seconds.mean()
-    found = np.linalg.lstsq(np.vstack([takes, weight * bends]), np.concatenate([seconds, np.zeros(phases)]), rcond=None)[0]
-    return np.maximum(found, 0.2 * (seconds / counts).min())
+def _limbs(part: Part) -> list[tuple[Point, Point, float]]:
+    """Return points of limbs that meet most easily, and how near their middles may come [m]; of a body 1.74 m high, others to scale."""
+    body = part.body
+    k = body.height / 1.74
+    ball = {"toe": 0.045, "heel": 0.045, "ankle": 0.05, "shank": 0.055, "knee": 0.06, "hand": 0.045, "thigh": 0.085}
+
+    def point(name: str, side: str) -> Point:
+        if name in ("toe", "heel"):
+            sole = part.sole(side, 0.8 if name == "toe" else -0.7)
+            return Point(sole.link, sole.place + [0, 0, 0.03 * k])
+        if name == "hand":
+            return body.point(f"{side}_palm")
+        foot = part.sole(side).link
+        shank = body.links[foot].parent
+        thigh = body.links[shank].parent
+        down = {"shank": (shank, body.links[foot].place), "thigh": (thigh, body.links[shank].place)}
+        if name in down:
+            return Point(down[name][0], 0.5 * down[name][1])
+        return Point({"ankle": foot, "knee": shank}[name], np.zeros(3))
+
+    legs = [("toe", "toe"), ("heel", "heel"), ("ankle", "ankle"), ("shank", "shank"), ("knee", "knee")]
+    legs += [("toe", "heel"), ("toe", "ankle"), ("toe", "shank"), ("heel", "shank"), ("ankle", "shank")]
+    found = [(point(a, "left"), point(b, "right"), k * (ball[a] + ball[b])) for a, b in legs]
+    found += [(point(b, "left"), point(a, "right"), k * (ball[a] + ball[b])) for a, b in legs if a != b]
+    if all(body.has_site(f"{side}_palm") for side in SIDES):
+        found += [(point("hand", side), point("thigh", side), k * (ball["hand"] + ball["thigh"])) for side in SIDES]
+    return found
 
 
 def _fixed(modes: set[str]) -> list[int]:
