@@ -13,6 +13,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from interplay.cli_bar import progress_bar
+from interplay.cli_compose import compose
 from interplay.cli_import import import_files
 from interplay.cli_sweep import sweep
 from interplay.cli_trials import trials
@@ -305,6 +306,7 @@ def export(arguments: Annotated[list[str] | None, typer.Argument()] = None) -> N
 
 
 app.command("import")(import_files)
+app.command()(compose)
 app.command()(sweep)
 app.command()(trials)
 

@@ -48,10 +48,13 @@ class Sampled(NamedTuple):
     residual: np.ndarray
 
 
-def sampled(part: Part, x: np.ndarray, samples: int = SAMPLES) -> Sampled:
-    """Return a part at so many moments of each interval; torques are what its ground forces leave to its motors."""
+def sampled(part: Part, x: np.ndarray, times: np.ndarray | None = None) -> Sampled:
+    """Return a part at some times, by default several in each interval; torques are what its ground forces leave to its motors."""
     body, m = part.body, part.body.scene.model
-    course, acceleration, phase = part.course(x, (np.arange(samples) + 0.5) / samples)
+    if times is None:
+        knots, shares = part.times(x), (np.arange(SAMPLES) + 0.5) / SAMPLES
+        times = (knots[:-1, None] + np.diff(knots)[:, None] * shares).ravel()
+    course, acceleration, phase = part.course(x, times)
     d, T = mujoco.MjData(m), len(course.time)
     own = slice(body.dof_start, body.dof_start + body.n)
     qpos = np.tile(body.scene.qpos, (T, 1))
@@ -59,21 +62,17 @@ def sampled(part: Part, x: np.ndarray, samples: int = SAMPLES) -> Sampled:
     soles = [[part.sole(side, *corner) for corner in CORNERS] for side in SIDES]
     jac = np.zeros((3, m.nv))
     for k in range(T):
-        qpos[k, body.qpos_start : body.qpos_start + body.n + 1] = body.configuration(course.q[k])
-        qvel[k, own], qacc[k, own] = body.twist(course.q[k], course.v[k]), body.spun(
-            course.q[k], course.v[k], acceleration[k]
-        )
-        d.qpos[:], d.qvel[:], d.qacc[:] = qpos[k], qvel[k], qacc[k]
-        mujoco.mj_kinematics(m, d)
-        mujoco.mj_comPos(m, d)
-        mujoco.mj_crb(m, d)
-        mujoco.mj_factorM(m, d)
+        q, v = course.q[k], course.v[k]
+        qpos[k, body.qpos_start : body.qpos_start + body.n + 1] = body.configuration(q)
+        qvel[k, own], qacc[k, own] = body.twist(q, v), body.spun(q, v, acceleration[k])
+        d.qpos[:], d.qvel[:] = qpos[k], qvel[k]
+        mujoco.mj_fwdPosition(m, d)
         mujoco.mj_fwdVelocity(m, d)
         needed = np.zeros(m.nv)
         mujoco.mj_mulM(m, d, needed, qacc[k])
         needed += d.qfrc_bias - d.qfrc_passive
-        for s in range(2):
-            for corner, force in zip(soles[s], course.force[k, s], strict=True):
+        for corners, forces in zip(soles, course.force[k], strict=True):
+            for corner, force in zip(corners, forces, strict=True):
                 b = body.bodies[corner.link]
                 mujoco.mj_jac(m, d, jac, None, d.xpos[b] + d.xmat[b].reshape(3, 3) @ corner.place, b)
                 needed -= jac.T @ force

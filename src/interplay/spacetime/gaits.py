@@ -30,14 +30,18 @@ RUN = (
 
 
 GAITS = {"walk": WALK, "run": RUN}
+ELBOWS = {"walk": 0.35, "run": 1.4}
+"""How far elbows are bent [rad]."""
+TURNING = 8.0
+"""What it costs to turn hips off the way [1/rad²]: by torques alone they turn by 40° each way, people's by 5°."""
 ROUGH, MOST_MESHES = 0.1, 4
 """How much force on its root nothing gives at worst, over its weight; and how often the mesh is refined at most."""
 COARSEST, SHORTEST_MESH = 0.03, 0.008
 """Longest and shortest interval of a mesh [s]."""
 
 
-def style(body: Body) -> Style:
-    """Return weights: torques against what each motor can give, arms, trunk and head near their rest."""
+def style(body: Body, elbows: float = 0.35) -> Style:
+    """Return what is minimised: torques alike, arms, trunk and head near their rest, elbows bent [rad], hips that hardly turn."""
     n = body.n
     rest, posture, calm = np.zeros(n), np.zeros(n), np.zeros(n)
     q0 = body.coordinates(body.scene.qpos)
@@ -53,8 +57,8 @@ def style(body: Body) -> Style:
         if "shoulder_flexion" in joint:
             rest[ROOT + k] = 0.0
         if "elbow" in joint:
-            rest[ROOT + k] = 0.4
-    posture[4:6] = 1.0
+            rest[ROOT + k] = elbows
+    posture[3:6] = TURNING, 1.0, 1.0
     return Style(effort, rest, posture, calm)
 
 
@@ -73,7 +77,7 @@ def guess(body: Body, phases: Sequence[Phase], speed: float) -> Course:
         q[:, index[f"{side}_knee_flexion"]] = 0.2 + 0.7 * swing
         q[:, index[f"{side}_ankle_flexion"]] = 0.0
         q[:, index[f"{side}_shoulder_flexion"]] = -sign * 0.4 * reach * np.cos(turn)
-        q[:, index[f"{side}_elbow_flexion"]] = 0.4
+        q[:, index[f"{side}_elbow_flexion"]] = 0.5
     q[:, 2] -= 0.03
     return Course(times, q, np.gradient(q, times, axis=0))
 
@@ -94,7 +98,7 @@ def gait(body: Body, kind: str, speed: float, progress: Progress | None = None) 
     begin, found = guess(body, phases, speed), []
     for attempt in range(MOST_MESHES):
         unknowns = Unknowns()
-        part = Part(body, phases, style(body), unknowns, begin)
+        part = Part(body, phases, style(body, ELBOWS[kind]), unknowns, begin)
         part.wraps = True
         if phases[-1].left == SWING:
             part.before["right"] = phases[-1].intervals
@@ -105,7 +109,8 @@ def gait(body: Body, kind: str, speed: float, progress: Progress | None = None) 
         if not solution.solved:
             break
         rough = roughest(part, solution.x)
-        if rough.max() < ROUGH:
+        stretched = np.isclose(solution.x[part.rate], unknowns.high[part.rate], rtol=0.02).any()
+        if rough.max() < ROUGH and not stretched:
             break
         begin = part.course(solution.x)[0]
         phases = refined(part, solution.x, rough)

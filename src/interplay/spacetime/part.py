@@ -26,6 +26,8 @@ SHRINKS, STRETCHES, LONGEST = 0.3, 1.8, 0.034
 """Bounds of an interval, of what it is at first, and at most [s]: where one is stretched, the motion cheats between its points."""
 OFF_STOPS = 0.02
 """How far from their stops joints stay at knots [rad]: between them they may come nearer."""
+STRENGTH = 0.8
+"""What motors give at most at points, of what they can: between them they may have to give more."""
 FRICTION = 0.8
 CLEARANCE = 0.03
 """How high the middle of a swing is over the ground at least [m]."""
@@ -71,7 +73,7 @@ class Style(NamedTuple):
     posture: np.ndarray
     calm: np.ndarray
     force: float = 0.002
-    jerk: float = 0.02
+    jerk: float = 0.004
 
 
 class Part:
@@ -97,7 +99,8 @@ class Part:
         points = 2 * self.intervals
         between = (times[:-1, None] + np.diff(times)[:, None] * np.array(GAUSS)).ravel()
         torque = np.zeros((points, n - ROOT)) if begin.torque is None else begin.at(between, begin.torque) / TORQUE
-        self.tau = unknowns.add("torques", torque, -body.torque / TORQUE, body.torque / TORQUE)
+        strength = STRENGTH * body.torque / TORQUE
+        self.tau = unknowns.add("torques", np.clip(torque, -strength, strength), -strength, strength)
         force, bound = np.zeros((points, 2, 4, 3)), np.zeros((points, 2, 4, 3))
         for p in range(points):
             modes = [CARRIES[self.phases[self.phase_of[p // 2]].mode(side)] for side in SIDES]
@@ -345,19 +348,22 @@ class Part:
         """Return the real time of each knot (K + 1,)."""
         return np.concatenate([[0.0], np.cumsum(x[self.rate[self.phase_of]])])
 
-    def course(self, x: np.ndarray, shares: Sequence[float] = GAUSS) -> tuple[Course, np.ndarray, np.ndarray]:
-        """Return what was found at some shares of each interval, its accelerations, and the phase of each moment."""
-        t0, out = self.times(x), []
-        for i in range(self.intervals):
-            rate = x[self.rate[self.phase_of[i]]]
-            (q0, q1), (v0, v1) = x[self.q[i : i + 2]], rate * x[self.v[i : i + 2]]
-            tau, force = x[self.tau[2 * i : 2 * i + 2]], x[self.force[2 * i : 2 * i + 2]]
-            for u in shares:
-                (q, dq, ddq), w = hermite(q0, v0, q1, v1, u), (u - GAUSS[0]) / (GAUSS[1] - GAUSS[0])
-                between = [one[0] + (one[1] - one[0]) * w for one in (TORQUE * tau, FORCE * force)]
-                out.append((t0[i] + rate * u, q, dq / rate, *between, ddq / rate**2, self.phase_of[i]))
-        *course, acceleration, phase = (np.array(one) for one in zip(*out, strict=True))
-        return Course(*course), acceleration, phase
+    def course(self, x: np.ndarray, times: np.ndarray | None = None) -> tuple[Course, np.ndarray, np.ndarray]:
+        """Return what was found at some times (by default at all Gauss points), its accelerations, and the phase of each moment."""
+        knots = self.times(x)
+        if times is None:
+            times = (knots[:-1, None] + np.diff(knots)[:, None] * np.array(GAUSS)).ravel()
+        i = np.clip(np.searchsorted(knots, times, side="right") - 1, 0, self.intervals - 1)
+        phase = self.phase_of[i]
+        rate = x[self.rate[phase]][:, None]
+        u = (times - knots[i])[:, None] / rate
+        q, dq, ddq = hermite(x[self.q[i]], rate * x[self.v[i]], x[self.q[i + 1]], rate * x[self.v[i + 1]], u)
+        w = (u - GAUSS[0]) / (GAUSS[1] - GAUSS[0])
+        tau, force = (
+            x[of[2 * i]] + (x[of[2 * i + 1]] - x[of[2 * i]]) * w.reshape(-1, *[1] * (of.ndim - 1))
+            for of in (self.tau, self.force)
+        )
+        return Course(times, q, dq / rate, TORQUE * tau, FORCE * force), ddq / rate**2, phase
 
 
 def hermite(z0: Any, s0: Any, z1: Any, s1: Any, u: Any) -> tuple[Any, Any, Any]:

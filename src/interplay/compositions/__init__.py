@@ -1,0 +1,1 @@
+"""Compositions that come with Interplay, one file each."""

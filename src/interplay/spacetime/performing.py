@@ -1,0 +1,135 @@
+"""Optimal motions as recordings and clips: they play and export like everything else."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from interplay.errors import cannot_write
+from interplay.io.arrays import write_recording
+from interplay.motion.clip import Clip, Touch
+from interplay.motion.clip_file import CLIP_FILE
+from interplay.motion.clip_model import clip_from_configurations
+from interplay.scene.scene import Scene
+from interplay.spacetime.checking import Figures, figures, sampled
+from interplay.spacetime.gaits import Gait
+from interplay.spacetime.part import FLAT, HEEL, SIDES, SWING, TOE, Phase
+from interplay.spacetime.solving import Solution
+from interplay.view.camera import Camera
+
+FPS = 100.0
+"""Frames per second of what is written."""
+_PARTS = {HEEL: "heel", FLAT: "sole", TOE: "toes"}
+
+
+class Performance(NamedTuple):
+    """A motion of a scene: times [s], configurations, velocities, accelerations, torques, who touches what, and what it is worth."""
+
+    name: str
+    scene: Scene
+    time: np.ndarray
+    qpos: np.ndarray
+    qvel: np.ndarray
+    qacc: np.ndarray
+    tau: np.ndarray
+    phases: list[str]
+    touches: list[Touch]
+    worth: dict[str, Figures]
+    solutions: tuple[Solution, ...]
+
+    def clip(self) -> Clip:
+        """Return it as a clip."""
+        return clip_from_configurations(
+            self.scene.model,
+            self.time,
+            self.qpos,
+            list(self.worth),
+            touches=self.touches,
+            title=self.name,
+            source="spacetime optimisation",
+        )
+
+    def write(self, folder: str | Path, parameters: dict[str, Any] | None = None) -> Path:
+        """Write recording, scene, clip and report into a folder."""
+        folder, first = Path(folder), next(iter(self.worth))
+        camera = Camera(follow=f"{first}/pelvis", distance=3.2, azimuth=110.0)
+        arrays = (self.time, self.qpos, self.qvel, self.qacc, self.tau)
+        write_recording(folder, self.scene, *arrays, name=self.name, camera=camera, phases=self.phases)
+        self.clip().save(folder / CLIP_FILE)
+        report = {
+            "composition": self.name,
+            "parameters": parameters or {},
+            "seconds": float(self.time[-1]),
+            "solved": all(solution.solved for solution in self.solutions[-1:]),
+            "worst": list(self.solutions[-1].worst),
+            "solver": [
+                {
+                    "status": one.status,
+                    "iterations": one.iterations,
+                    "seconds": one.seconds,
+                    "objective": one.objective,
+                    "violation": one.violation,
+                }
+                for one in self.solutions
+            ],
+            "figures": {who: one._asdict() for who, one in self.worth.items()},
+        }
+        try:
+            (folder / "report.json").write_text(json.dumps(report, indent=1, allow_nan=False) + "\n")
+        except OSError as error:
+            raise cannot_write(folder, error) from None
+        return folder
+
+
+def perform_gait(name: str, gait: Gait, steps: int) -> Performance:
+    """Return so many steps of a gait: half a cycle and its mirror image in turn."""
+    part, body = gait.part, gait.part.body
+    span = float(gait.x[part.span[0]])
+    time = np.arange(0.0, steps * span, 1.0 / FPS)
+    half, within = np.divmod(time, span)
+    seen = sampled(part, gait.x, within)
+    start, dof = body.qpos_start, body.dof_start
+    qpos, qvel, qacc, tau = (one.copy() for one in (seen.qpos, seen.qvel, seen.qacc, seen.torque))
+    odd = half % 2 == 1
+    order, sign = body.mirror()
+    at = slice(start + 7, start + body.n + 1)
+    qpos[odd, at] = sign[6:] * qpos[odd, at][:, order[6:] - 6]
+    qpos[odd, start + 1] *= -1.0
+    qpos[np.ix_(odd, [start + 4, start + 6])] *= -1.0  # a mirror along x turns (w, x, y, z) into (w, −x, y, −z)
+    mirrored = np.array([1, -1, 1, -1, 1, -1.0])  # velocities in world axes, spins in the root's: (x, y, z) turns into (−x, y, −z)
+    for one in (qvel, qacc, tau):
+        one[odd, dof : dof + 6] *= mirrored
+        one[odd, dof + 6 : dof + body.n] = sign[6:] * one[odd, dof + 6 : dof + body.n][:, order[6:] - 6]
+    qpos[:, start] += half * gait.step
+    spans = [float(gait.x[part.rate[k]]) * phase.intervals for k, phase in enumerate(part.phases)]
+    touches = _touches(body.name, part.phases * steps, spans * steps, len(part.phases))
+    words = [_word(part.phases[k], bool(o)) for k, o in zip(seen.phase, odd, strict=True)]
+    worth = {body.name: figures(part, gait.x)}
+    return Performance(name, body.scene, time, qpos, qvel, qacc, tau, words, touches, worth, gait.solutions)
+
+
+def _touches(name: str, phases: Sequence[Phase], spans: Sequence[float], per_half: int) -> list[Touch]:
+    """Return what feet touch the ground with, from when to when."""
+    out, ends = [], np.cumsum([0.0, *spans])
+    for side in SIDES:
+        modes = [
+            phase.mode(side if (k // per_half) % 2 == 0 else {"left": "right", "right": "left"}[side])
+            for k, phase in enumerate(phases)
+        ]
+        for k, mode in enumerate(modes):
+            if mode != SWING and (k == 0 or modes[k - 1] != mode):
+                last = k
+                while last + 1 < len(modes) and modes[last + 1] == mode:
+                    last += 1
+                out.append(Touch(f"{name}/{side}_{_PARTS[mode]}", "ground", float(ends[k]), float(ends[last + 1])))
+    return out
+
+
+def _word(phase: Phase, mirrored: bool) -> str:
+    """Return how both feet stand, in words."""
+    left, right = (phase.right, phase.left) if mirrored else (phase.left, phase.right)
+    return f"left {left}, right {right}"
