@@ -12,7 +12,7 @@ from interplay.errors import pick
 from interplay.spacetime.blocks import Block, Kernel, Unknowns
 from interplay.spacetime.body import ROOT, Body
 from interplay.spacetime.checking import roughest
-from interplay.spacetime.part import FLAT, HEEL, SWING, TOE, Course, Part, Phase, Style
+from interplay.spacetime.part import FLAT, HEEL, SWING, TOE, Course, Part, Phase, Style, Tie
 from interplay.spacetime.solving import Progress, Solution, solve
 
 WALK = (
@@ -32,6 +32,8 @@ RUN = (
 GAITS = {"walk": WALK, "run": RUN}
 ELBOWS = {"walk": 0.35, "run": 1.4}
 """How far elbows are bent [rad]."""
+ARMS = 0.6
+"""How far an arm swings against its leg, of what that does."""
 TURNING = 8.0
 """What it costs to turn hips off the way [1/rad²]: by torques alone they turn by 40° each way, people's by 5°."""
 ROUGH, MOST_MESHES = 0.1, 4
@@ -59,7 +61,11 @@ def style(body: Body, elbows: float = 0.35) -> Style:
         if "elbow" in joint:
             rest[ROOT + k] = elbows
     posture[3:6] = TURNING, 1.0, 1.0
-    return Style(effort, rest, posture, calm)
+    index = {joint: ROOT + k for k, joint in enumerate(body.joints)}
+    arms = [(index[f"{side}_shoulder_flexion"], index[f"{side}_hip_flexion"]) for side in ("left", "right")]
+    posture[[shoulder for shoulder, _ in arms]] = 0.0
+    ties = tuple(Tie(((shoulder, 1.0), (hip, ARMS)), ARMS * 0.2, 2.0) for shoulder, hip in arms)
+    return Style(effort, rest, posture, calm, ties)
 
 
 def guess(body: Body, phases: Sequence[Phase], speed: float) -> Course:

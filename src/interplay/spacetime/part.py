@@ -65,13 +65,24 @@ class Course(NamedTuple):
         return found.reshape(len(times), *values.shape[1:])
 
 
+class Tie(NamedTuple):
+    """Coordinates that go together: the square of their weighted sum (by index) less a value costs so much."""
+
+    parts: tuple[tuple[int, float], ...]
+    value: float
+    weight: float
+
+
 class Style(NamedTuple):
-    """What is minimised, per second: squares of torques, of ground forces and their changes, of what is off the rest posture, of speeds."""
+    """What is minimised, per second: squares of torques, of ground forces and their changes, of what is off the rest posture, of speeds,
+    and of ties.
+    """
 
     effort: np.ndarray
     rest: np.ndarray
     posture: np.ndarray
     calm: np.ndarray
+    ties: tuple[Tie, ...] = ()
     force: float = 0.002
     jerk: float = 0.004
 
@@ -183,9 +194,11 @@ class Part:
             cost = ca.dot(ca.DM(style.effort) * tau, tau) + style.force * ca.dot(force, force)
             cost += ca.dot(ca.DM(style.posture) * (q - ca.DM(style.rest)), q - ca.DM(style.rest))
             cost += ca.dot(ca.DM(style.calm) * v, v)
+            for tie in style.ties:
+                cost += tie.weight * (sum(share * q[k] for k, share in tie.parts) - tie.value) ** 2
             return weight * cost, rows
 
-        key = "dynamics", *(np.asarray(one).tobytes() for one in style)
+        key = "dynamics", *(one.tobytes() if isinstance(one, np.ndarray) else one for one in style)
         kernel = body.kernel(key, lambda: Kernel("dynamics", 4 * n + 1 + nj + 24 + 1, 1, inner, outer))
         where = []
         for i in range(self.intervals):
