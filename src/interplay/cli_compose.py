@@ -13,7 +13,9 @@ from interplay.cli_bar import progress_bar
 from interplay.errors import InputError, settings
 
 Name = Annotated[str | None, typer.Argument(help="Composition; without one, all are listed with their parameters.")]
-Out = Annotated[Path | None, typer.Option(help="Folder for recording, scene.xml, motion.clip and report.json; by default out/NAME.")]
+Out = Annotated[
+    Path | None, typer.Option(help="Folder for recording, scene.xml, motion.clip and report.json; by default out/NAME.")
+]
 Settings = Annotated[
     list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Parameter of the composition; may be repeated.")
 ]
@@ -26,7 +28,7 @@ def compose(name: Name = None, out: Out = None, set_: Settings = None) -> None:
     """
     console, errors = Console(), Console(stderr=True)
     try:
-        from interplay.composition import composition, compositions
+        from interplay.compositions import composition, compositions
     except ModuleNotFoundError as error:
         if error.name != "casadi":
             raise
@@ -51,7 +53,8 @@ def compose(name: Name = None, out: Out = None, set_: Settings = None) -> None:
     last = found.solutions[-1]
     if not last.solved:
         console.print(
-            f"[yellow]not solved[/yellow] ({last.status}): violated by {last.violation:.1e}: {', '.join(last.worst)}", soft_wrap=True
+            f"[yellow]not solved[/yellow] ({last.status}): violated by {last.violation:.1e}: {', '.join(last.worst)}",
+            soft_wrap=True,
         )
     for who, worth in found.worth.items():
         console.print(

@@ -143,7 +143,9 @@ def program(unknowns: Unknowns, blocks: Sequence[Block]) -> Program:
     f, g = sum(cost, start=ca.MX(0)), ca.vertcat(*rows)
     where = np.concatenate(spread)
     gather = sp.csc_matrix((np.ones(where.size), (where, np.arange(where.size))), (n, where.size))
-    slope = ca.densify(_dm(gather) @ ca.vertcat(*gradients))  # of one that is not dense IPOPT reads what was never written
+    slope = ca.densify(
+        _dm(gather) @ ca.vertcat(*gradients)
+    )  # of one that is not dense IPOPT reads what was never written
     derivatives = {
         "grad_f": ca.Function("grad_f", [x, p], [f, slope], ["x", "p"], ["f", "g"]),
         "jac_g": ca.Function(
@@ -153,9 +155,7 @@ def program(unknowns: Unknowns, blocks: Sequence[Block]) -> Program:
             "hess_lag", [x, p, l0, lam], [_placed(curves, hessians, (n, n))], ["x", "p", "l", "m"], ["h"]
         ),
     }
-    low, high = (
-        np.concatenate([getattr(b, side).ravel()[b.kept] for b in blocks]) for side in ("low", "high")
-    )
+    low, high = (np.concatenate([getattr(b, side).ravel()[b.kept] for b in blocks]) for side in ("low", "high"))
     origin = [(b, int(k)) for b, block in enumerate(blocks) for k in np.flatnonzero(block.kept)]
     return Program({"x": x, "p": p, "f": f, "g": g}, derivatives, low, high, origin)
 
@@ -166,16 +166,16 @@ def _nonzeros(stacked: Any, places: int) -> Any:
     return ca.reshape(found, found.numel(), 1) if places and found.numel() else ca.MX(0, 1)
 
 
-def _dm(matrix: sp.csc_matrix) -> ca.DM:
+def _dm(matrix: Any) -> ca.DM:
     matrix.sort_indices()
-    pattern = ca.Sparsity(*matrix.shape, matrix.indptr.tolist(), matrix.indices.tolist())
+    pattern = ca.Sparsity(matrix.shape[0], matrix.shape[1], matrix.indptr.tolist(), matrix.indices.tolist())
     return ca.DM(pattern, matrix.data)
 
 
 def _placed(entries: Sequence[tuple[np.ndarray, np.ndarray]], values: Sequence[Any], shape: tuple[int, int]) -> Any:
     """Return the sparse matrix whose entries are sums of values at places."""
     row, column = (np.concatenate([one[k] for one in entries]) for k in (0, 1))
-    pattern = sp.csc_matrix((np.ones(row.size), (row, column)), shape)
+    pattern: Any = sp.csc_matrix((np.ones(row.size), (row, column)), shape)
     pattern.sum_duplicates()
     pattern.sort_indices()
     code = np.repeat(np.arange(shape[1]), np.diff(pattern.indptr)) * shape[0] + pattern.indices

@@ -93,9 +93,11 @@ class Body:
         ranges, limited = m.jnt_range[joints], m.jnt_limited[joints].astype(bool)
         self.low = np.where(limited, ranges[:, 0], -np.inf)
         self.high = np.where(limited, ranges[:, 1], np.inf)
+        speeds = m.jnt_user[joints, 0] if m.nuser_jnt else np.zeros(len(joints))
+        self.speed = np.where(speeds > 0, speeds, np.inf)
         limits = torque_limits(m)[own]
         self.torque = np.where(np.isnan(limits), 0.0, limits)
-        """Limits of the hinges [rad] and of their motors [N·m]."""
+        """Limits of the hinges [rad], of their speeds [rad/s] and of their motors [N·m]."""
         self.mass, self.gravity = sum(link.mass for link in self.links), scene.gravity
         self.height = float(scene.rest.geom_xpos[np.isin(m.geom_bodyid, self.bodies), 2].max())
         """Of its highest part in its initial posture [m]."""
@@ -150,7 +152,7 @@ class Body:
     def mirror(self) -> tuple[np.ndarray, np.ndarray]:
         """Return which coordinate (n,) each becomes in a mirror along the x axis, and its sign."""
         index = {joint: ROOT + k for k, joint in enumerate(self.joints)}
-        order, sign = [0, 1, 2, 3, 4, 5], [1, -1, 1, -1, -1, 1]
+        order, sign = [0, 1, 2, 3, 4, 5], [1.0, -1.0, 1.0, -1.0, -1.0, 1.0]
         for joint in self.joints:
             twin = _swapped(joint)
             if twin not in index:

@@ -55,6 +55,7 @@ def sampled(part: Part, x: np.ndarray, times: np.ndarray | None = None) -> Sampl
         knots, shares = part.times(x), (np.arange(SAMPLES) + 0.5) / SAMPLES
         times = (knots[:-1, None] + np.diff(knots)[:, None] * shares).ravel()
     course, acceleration, phase = part.course(x, times)
+    ground = np.asarray(course.force)
     d, T = mujoco.MjData(m), len(course.time)
     own = slice(body.dof_start, body.dof_start + body.n)
     qpos = np.tile(body.scene.qpos, (T, 1))
@@ -71,14 +72,14 @@ def sampled(part: Part, x: np.ndarray, times: np.ndarray | None = None) -> Sampl
         needed = np.zeros(m.nv)
         mujoco.mj_mulM(m, d, needed, qacc[k])
         needed += d.qfrc_bias - d.qfrc_passive
-        for corners, forces in zip(soles, course.force[k], strict=True):
+        for corners, forces in zip(soles, ground[k], strict=True):
             for corner, force in zip(corners, forces, strict=True):
                 b = body.bodies[corner.link]
                 mujoco.mj_jac(m, d, jac, None, d.xpos[b] + d.xmat[b].reshape(3, 3) @ corner.place, b)
                 needed -= jac.T @ force
         residual[k], torque[k, own] = needed[own][:ROOT], needed[own]
         torque[k, body.dof_start : body.dof_start + ROOT] = 0.0
-    return Sampled(course.time, qpos, qvel, qacc, torque, course.force, phase, residual)
+    return Sampled(course.time, qpos, qvel, qacc, torque, ground, phase, residual)
 
 
 def figures(part: Part, x: np.ndarray) -> Figures:
@@ -90,32 +91,19 @@ def figures(part: Part, x: np.ndarray) -> Figures:
     own = slice(body.dof_start + ROOT, body.dof_start + body.n)
     hinges = seen.qpos[:, body.qpos_start + 7 : body.qpos_start + body.n + 1]
     beyond = np.maximum(body.low - hinges, hinges - body.high)
-    places, depth = np.zeros((len(seen.time), 2, 4, 3)), 0.0
-    d, solid = mujoco.MjData(m), solid_shapes(m)
-    feet = [body.bodies[part.sole(side).link] for side in SIDES]
-    for k, qpos in enumerate(seen.qpos):
+    depth, d, solid = 0.0, mujoco.MjData(m), solid_shapes(m)
+    feet = {body.bodies[part.sole(side).link] for side in SIDES}
+    for qpos in seen.qpos:
         d.qpos[:] = qpos
         mujoco.mj_fwdPosition(m, d)
-        for s, side in enumerate(SIDES):
-            for c, corner in enumerate(CORNERS):
-                point = part.sole(side, *corner)
-                b = body.bodies[point.link]
-                places[k, s, c] = d.xpos[b] + d.xmat[b].reshape(3, 3) @ point.place
         for contact in d.contact:
-            bodies = m.geom_bodyid[contact.geom]
-            stands = 0 in bodies and set(bodies.tolist()) & set(feet)
-            if solid[contact.geom].all() and not stands:
+            bodies = set(m.geom_bodyid[contact.geom].tolist())
+            if solid[contact.geom].all() and not (0 in bodies and bodies & feet):
                 depth = max(depth, -float(contact.dist))
-    slip = 0.0
-    for index, phase in enumerate(part.phases):
-        for s, side in enumerate(SIDES):
-            for c in CARRIES[phase.mode(side)]:
-                there = places[seen.phase == index, s, c]
-                slip = max(slip, float(np.linalg.norm(there[:, :2] - there[0, :2], axis=1).max()), float(np.abs(there[:, 2]).max()))
     return Figures(
         float(root.mean()),
         float(root.max()),
-        slip,
+        float(_slips(part, seen).max()),
         float((np.abs(seen.torque[:, own]) / body.torque).max()),
         float(beyond.max(initial=0.0)),
         depth,
@@ -124,7 +112,30 @@ def figures(part: Part, x: np.ndarray) -> Figures:
 
 
 def roughest(part: Part, x: np.ndarray) -> np.ndarray:
-    """Return, for each phase, the worst force on the root that nothing gives, over the weight."""
+    """Return, for each phase (P, 2), the worst force on the root that nothing gives, over the weight, and the worst slip [m]."""
     seen = sampled(part, x)
     root = np.linalg.norm(seen.residual[:, :3], axis=1) / (part.body.mass * part.body.gravity)
-    return np.array([root[seen.phase == k].max() for k in range(len(part.phases))])
+    worst = [root[seen.phase == k].max() for k in range(len(part.phases))]
+    return np.stack([worst, _slips(part, seen)], axis=1)
+
+
+def _slips(part: Part, seen: Sampled) -> np.ndarray:
+    """Return, for each phase (P,), how far a corner that carries is from where its phase found it, or from the ground [m]."""
+    body, out = part.body, np.zeros(len(part.phases))
+    m = body.scene.model
+    d, soles = mujoco.MjData(m), [[part.sole(side, *corner) for corner in CORNERS] for side in SIDES]
+    places = np.zeros((len(seen.time), 2, 4, 3))
+    for k, qpos in enumerate(seen.qpos):
+        d.qpos[:] = qpos
+        mujoco.mj_kinematics(m, d)
+        for s in range(2):
+            for c, point in enumerate(soles[s]):
+                b = body.bodies[point.link]
+                places[k, s, c] = d.xpos[b] + d.xmat[b].reshape(3, 3) @ point.place
+    for index, phase in enumerate(part.phases):
+        for s, side in enumerate(SIDES):
+            for c in CARRIES[phase.mode(side)]:
+                there = places[seen.phase == index, s, c]
+                moved = np.linalg.norm(there[:, :2] - there[0, :2], axis=1)
+                out[index] = max(out[index], float(moved.max()), float(np.abs(there[:, 2]).max()))
+    return out

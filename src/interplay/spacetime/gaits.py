@@ -36,8 +36,8 @@ ARMS = 0.6
 """How far an arm swings against its leg, of what that does."""
 TURNING = 8.0
 """What it costs to turn hips off the way [1/rad²]: by torques alone they turn by 40° each way, people's by 5°."""
-ROUGH, MOST_MESHES = 0.1, 4
-"""How much force on its root nothing gives at worst, over its weight; and how often the mesh is refined at most."""
+ROUGH, MOST_MESHES = np.array([0.1, 1.5e-3]), 4
+"""What may be off between points: force on the root over the weight, and slip [m]; and how many meshes are tried at most."""
 COARSEST, SHORTEST_MESH = 0.03, 0.008
 """Longest and shortest interval of a mesh [s]."""
 
@@ -56,11 +56,11 @@ def style(body: Body, elbows: float = 0.35) -> Style:
             posture[ROOT + k], calm[ROOT + k] = 0.5, 0.01
         if trunk:
             posture[ROOT + k], calm[ROOT + k] = 2.0, 0.02
-        if "shoulder_flexion" in joint:
-            rest[ROOT + k] = 0.0
+        if "ankle" in joint:
+            calm[ROOT + k] = 0.002
         if "elbow" in joint:
             rest[ROOT + k] = elbows
-    posture[3:6] = TURNING, 1.0, 1.0
+    posture[3:6], calm[3:6] = (TURNING, 1.0, 1.0), 0.05
     index = {joint: ROOT + k for k, joint in enumerate(body.joints)}
     arms = [(index[f"{side}_shoulder_flexion"], index[f"{side}_hip_flexion"]) for side in ("left", "right")]
     posture[[shoulder for shoulder, _ in arms]] = 0.0
@@ -110,13 +110,15 @@ def gait(body: Body, kind: str, speed: float, progress: Progress | None = None) 
             part.before["right"] = phases[-1].intervals
             part.after["left"] = part.intervals
         step = unknowns.add("step", np.array([speed * sum(p.seconds for p in phases)]), 0.05, 3.0)
-        found.append(solve(unknowns, [*part.blocks(), *mirrored(part, step, speed)], near=attempt > 0, progress=progress))
+        found.append(
+            solve(unknowns, [*part.blocks(), *mirrored(part, step, speed)], near=attempt > 0, progress=progress)
+        )
         solution = found[-1]
         if not solution.solved:
             break
-        rough = roughest(part, solution.x)
-        stretched = np.isclose(solution.x[part.rate], unknowns.high[part.rate], rtol=0.02).any()
-        if rough.max() < ROUGH and not stretched:
+        rough = (roughest(part, solution.x) / ROUGH).max(axis=1)
+        stretched = np.isclose(solution.x[part.rate], unknowns.high[part.rate], rtol=0.02)
+        if rough.max() < 1.0 and not stretched.any():
             break
         begin = part.course(solution.x)[0]
         phases = refined(part, solution.x, rough)
@@ -124,13 +126,15 @@ def gait(body: Body, kind: str, speed: float, progress: Progress | None = None) 
 
 
 def refined(part: Part, x: np.ndarray, rough: np.ndarray) -> list[Phase]:
-    """Return phases with as many intervals as it takes: what is off falls with the square of their length."""
+    """Return phases with as many intervals as it takes: what is off (of each, over what may be) falls with the square of their length."""
     out = []
     for k, phase in enumerate(part.phases):
         seconds = float(np.diff(part.times(x))[part.phase_of == k].sum())
-        wished = phase.intervals * np.sqrt(rough[k] / (0.6 * ROUGH))
+        wished = phase.intervals * np.sqrt(rough[k] / 0.6)
         most = min(2 * phase.intervals, seconds / SHORTEST_MESH)
-        out.append(phase._replace(intervals=max(2, int(np.ceil(np.clip(wished, seconds / COARSEST, most)))), seconds=seconds))
+        out.append(
+            phase._replace(intervals=max(2, int(np.ceil(np.clip(wished, seconds / COARSEST, most)))), seconds=seconds)
+        )
     return out
 
 

@@ -8,14 +8,14 @@ unknown of each phase: real time is linear in the unknowns, and whatever is aske
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import casadi as ca
 import numpy as np
 
-from interplay.spacetime.body import ROOT, Body, Point
 from interplay.spacetime.blocks import INF, Block, Kernel, Unknowns
+from interplay.spacetime.body import ROOT, Body, Point
 
 SIDES = ("left", "right")
 SWING, HEEL, FLAT, TOE = "swing", "heel", "flat", "toe"
@@ -50,7 +50,10 @@ class Phase(NamedTuple):
 
 
 class Course(NamedTuple):
-    """What a character does, over real time (T,) [s]: coordinates (T, n), their rates; torques (T, n − 6) and ground forces (T, 2, 4, 3), where known."""
+    """What a character does, over real time (T,) [s]: coordinates (T, n) and their rates.
+
+    Torques (T, n − 6) [N·m] and ground forces at the corners of both soles (T, 2, 4, 3) [N], where they are known.
+    """
 
     time: np.ndarray
     q: np.ndarray
@@ -59,7 +62,7 @@ class Course(NamedTuple):
     force: np.ndarray | None = None
 
     def at(self, times: np.ndarray, values: np.ndarray) -> np.ndarray:
-        """Return values, given at each of its times, at others."""
+        """Return values that are given at each of its times at others."""
         flat = values.reshape(len(values), -1)
         found = np.stack([np.interp(times, self.time, column) for column in flat.T], axis=1)
         return found.reshape(len(times), *values.shape[1:])
@@ -74,9 +77,7 @@ class Tie(NamedTuple):
 
 
 class Style(NamedTuple):
-    """What is minimised, per second: squares of torques, of ground forces and their changes, of what is off the rest posture, of speeds,
-    and of ties.
-    """
+    """What is minimised, per second: squares of torques, forces and their changes, of what is off the rest posture, of speeds, of ties."""
 
     effort: np.ndarray
     rest: np.ndarray
@@ -98,15 +99,19 @@ class Part:
         self.phase_of = np.repeat(np.arange(len(counts)), counts)
         """The phase of each interval."""
         pace = np.array([phase.seconds / phase.intervals for phase in phases])
-        self.rate = unknowns.add("rates", pace, SHRINKS * pace, np.minimum(STRETCHES * pace, LONGEST))
+        self.rate = unknowns.add("rates", pace, SHRINKS * pace, np.maximum(np.minimum(STRETCHES * pace, LONGEST), pace))
         times = self.times(unknowns.guess)
         low, high = np.full(n, -INF), np.full(n, INF)
         low[ROOT:], high[ROOT:] = body.low + OFF_STOPS, body.high - OFF_STOPS
         low[4:6], high[4:6] = -1.2, 1.2
-        at_knots, inside = begin.at(times, begin.q), np.clip(begin.at(times, begin.q)[:, ROOT:], low[ROOT:], high[ROOT:])
+        at_knots, inside = (
+            begin.at(times, begin.q),
+            np.clip(begin.at(times, begin.q)[:, ROOT:], low[ROOT:], high[ROOT:]),
+        )
         at_knots[:, ROOT:] = inside
         self.q = unknowns.add("q", at_knots, low, high)
-        self.v = unknowns.add("velocities", begin.at(times, begin.v))
+        fastest = np.concatenate([np.full(ROOT, INF), body.speed])
+        self.v = unknowns.add("velocities", np.clip(begin.at(times, begin.v), -fastest, fastest), -fastest, fastest)
         points = 2 * self.intervals
         between = (times[:-1, None] + np.diff(times)[:, None] * np.array(GAUSS)).ravel()
         torque = np.zeros((points, n - ROOT)) if begin.torque is None else begin.at(between, begin.torque) / TORQUE
@@ -125,7 +130,8 @@ class Part:
         floor[..., 2] = 0.0
         self.force = unknowns.add("forces", force, -floor, bound)
         self.span = unknowns.add("span", np.array([sum(phase.seconds for phase in phases)]), 0.05, 100.0)
-        self.before, self.after = dict.fromkeys(SIDES, 0), dict.fromkeys(SIDES, 0)
+        self.before: dict[str, int] = dict.fromkeys(SIDES, 0)
+        self.after: dict[str, int] = dict.fromkeys(SIDES, 0)
         """For how many intervals a swing goes on before the part begins, and after it ends."""
         self.wraps = False
         """Whether what follows is its mirror image."""
@@ -381,7 +387,9 @@ class Part:
 
 def hermite(z0: Any, s0: Any, z1: Any, s1: Any, u: Any) -> tuple[Any, Any, Any]:
     """Return a cubic at u in [0, 1] and its first two derivatives, of values and slopes at its ends."""
-    value = (2 * u**3 - 3 * u**2 + 1) * z0 + (u**3 - 2 * u**2 + u) * s0 + (3 * u**2 - 2 * u**3) * z1 + (u**3 - u**2) * s1
+    value = (
+        (2 * u**3 - 3 * u**2 + 1) * z0 + (u**3 - 2 * u**2 + u) * s0 + (3 * u**2 - 2 * u**3) * z1 + (u**3 - u**2) * s1
+    )
     slope = (6 * u**2 - 6 * u) * (z0 - z1) + (3 * u**2 - 4 * u + 1) * s0 + (3 * u**2 - 2 * u) * s1
     bend = (12 * u - 6) * (z0 - z1) + (6 * u - 4) * s0 + (6 * u - 2) * s1
     return value, slope, bend

@@ -100,7 +100,9 @@ def perform_gait(name: str, gait: Gait, steps: int) -> Performance:
     qpos[odd, at] = sign[6:] * qpos[odd, at][:, order[6:] - 6]
     qpos[odd, start + 1] *= -1.0
     qpos[np.ix_(odd, [start + 4, start + 6])] *= -1.0  # a mirror along x turns (w, x, y, z) into (w, −x, y, −z)
-    mirrored = np.array([1, -1, 1, -1, 1, -1.0])  # velocities in world axes, spins in the root's: (x, y, z) turns into (−x, y, −z)
+    mirrored = np.array(
+        [1, -1, 1, -1, 1, -1.0]
+    )  # velocities in world axes, spins in the root's: (x, y, z) turns into (−x, y, −z)
     for one in (qvel, qacc, tau):
         one[odd, dof : dof + 6] *= mirrored
         one[odd, dof + 6 : dof + body.n] = sign[6:] * one[odd, dof + 6 : dof + body.n][:, order[6:] - 6]
