@@ -112,11 +112,11 @@ def figures(part: Part, x: np.ndarray) -> Figures:
 
 
 def roughest(part: Part, x: np.ndarray) -> np.ndarray:
-    """Return, for each phase (P, 2), the worst force on the root that nothing gives, over the weight, and the worst slip [m]."""
+    """Return, for each phase (P, 3), worst and mean force on the root that nothing gives, over the weight, and the worst slip [m]."""
     seen = sampled(part, x)
     root = np.linalg.norm(seen.residual[:, :3], axis=1) / (part.body.mass * part.body.gravity)
-    worst = [root[seen.phase == k].max() for k in range(len(part.phases))]
-    return np.stack([worst, _slips(part, seen)], axis=1)
+    mine = [root[seen.phase == k] for k in range(len(part.phases))]
+    return np.stack([[one.max() for one in mine], [one.mean() for one in mine], _slips(part, seen)], axis=1)
 
 
 def _slips(part: Part, seen: Sampled) -> np.ndarray:

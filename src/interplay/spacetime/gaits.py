@@ -36,8 +36,9 @@ ARMS = 0.6
 """How far an arm swings against its leg, of what that does."""
 TURNING = 8.0
 """What it costs to turn hips off the way [1/rad²]: by torques alone they turn by 40° each way, people's by 5°."""
-ROUGH, MOST_MESHES = np.array([0.1, 1.5e-3]), 4
-"""What may be off between points: force on the root over the weight, and slip [m]; and how many meshes are tried at most."""
+ROUGH, MOST_MESHES = np.array([0.1, 0.01, 1.5e-3]), 4
+"""What may be off between points in each phase: force on the root over the weight, at worst and on the mean, and slip [m]; and how many
+meshes are tried at most."""
 COARSEST, SHORTEST_MESH = 0.03, 0.008
 """Longest and shortest interval of a mesh [s]."""
 
@@ -53,14 +54,14 @@ def style(body: Body, elbows: float = 0.35) -> Style:
         arm = any(part in joint for part in ("shoulder", "elbow", "wrist", "forearm"))
         trunk = any(part in joint for part in ("torso", "neck", "head", "waist"))
         if arm:
-            posture[ROOT + k], calm[ROOT + k] = 0.5, 0.01
+            posture[ROOT + k], calm[ROOT + k] = 0.5, 0.001
         if trunk:
-            posture[ROOT + k], calm[ROOT + k] = 2.0, 0.02
+            posture[ROOT + k], calm[ROOT + k] = 2.0, 0.002
         if "ankle" in joint:
-            calm[ROOT + k] = 0.002
+            calm[ROOT + k] = 0.0005
         if "elbow" in joint:
             rest[ROOT + k] = elbows
-    posture[3:6], calm[3:6] = (TURNING, 1.0, 1.0), 0.05
+    posture[3:6], calm[3:6] = (TURNING, 1.0, 1.0), 0.005
     index = {joint: ROOT + k for k, joint in enumerate(body.joints)}
     arms = [(index[f"{side}_shoulder_flexion"], index[f"{side}_hip_flexion"]) for side in ("left", "right")]
     posture[[shoulder for shoulder, _ in arms]] = 0.0
