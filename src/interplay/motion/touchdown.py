@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from interplay.motion.machine import Condition
     from interplay.simulation import Simulation
 
-FELT = 5.0
+FELT = 15.0
 """A force [N] along the normal that tells that a foot has landed."""
 _AS_KNOWN = 0.003
 """What is felt within this of where a surface is known to be [m] is that surface; else there is something on it, or a hole in it."""

@@ -55,6 +55,9 @@ _OWN_SHARE = 0.1
 _LEAN, _FARTHEST_LEAN = 0.2, 0.06
 """How far towards the toes it presses in the last swing: part of the step, and at most so far [m]."""
 
+_OFF_EDGES = 0.2
+"""By what part the region of a sole that has landed is drawn in: one that is pressed on its edge rolls over it."""
+
 Extra = Callable[["Simulation", "Walk"], Sequence[Objective]]
 """Further objectives of a walk, made when it begins."""
 
@@ -215,7 +218,7 @@ class Walk:
         def touchdown(sim: Simulation) -> list[tuple]:
             now = self.clock.now(sim.time)
             return [
-                (*pair, {"friction": self._friction})
+                (*pair, {"friction": self._friction, "shrink": _OFF_EDGES})
                 for pair, half in halfway.items()
                 if now > half and not sim.contacts.between(*pair) and felt(sim, *pair)
             ]
