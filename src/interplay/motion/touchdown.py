@@ -20,6 +20,8 @@ FELT = 15.0
 """A force [N] along the normal that tells that a foot has landed."""
 _AS_KNOWN = 0.003
 """What is felt within this of where a surface is known to be [m] is that surface; else there is something on it, or a hole in it."""
+_SUNK = 0.0015
+"""How deep a foot may be in what it has just landed on [m]: it comes out again, and should not seem to have lifted then."""
 _SEEKS, _DEEPEST = 0.4, 0.15
 """How fast a foot that should have landed goes on downward [m/s], and how far [m]."""
 
@@ -51,7 +53,7 @@ def _raised(sim: Simulation, sole: str, on: str) -> float:
     normal, turn = terms.site_xmat[b].reshape(3, 3)[:, 2], terms.site_xmat[a].reshape(3, 3)
     half = sim.scene.model.site_size[a, :2]
     gap = float(normal @ (terms.site_xpos[a] - terms.site_xpos[b])) - float(np.abs(normal @ turn[:, :2]) @ half)
-    return gap if abs(gap) > _AS_KNOWN else 0.0
+    return gap + _SUNK if abs(gap) > _AS_KNOWN else 0.0
 
 
 def landed(sole: str, on: str, **options: Any) -> Condition:
