@@ -229,16 +229,16 @@ def test_nothing_jumps_on_the_beam_in_the_last_step():
 
 
 class Floor(Model):
-    """A floor of 1.5 cm, with a hole across the way that its patch ``top`` does not know of."""
+    """A floor of 1.5 cm, with a hole before the left foot that its patch ``top`` does not know of."""
 
     kind: ClassVar[str] = "environment"
     floating: ClassVar[bool] = False
 
     def build(self):
         spec, body = new_spec("floor")
-        for name, begin, end in (("before", -1.0, 0.95), ("behind", 1.31, 5.0)):
-            half = [(end - begin) / 2, 1.0, 0.0075]
-            solid(body, mujoco.mjtGeom.mjGEOM_BOX, half, name=name, rgba=[0.7, 0.7, 0.7, 1], mass=1, pos=((begin + end) / 2, 0, 0.0075))
+        for name, begin, end, right in (("before", -1, 0.95, 1), ("beside", 0.95, 1.65, 0), ("behind", 1.65, 5, 1)):
+            half, middle = [(end - begin) / 2, (1 + right) / 2, 0.0075], ((begin + end) / 2, (right - 1) / 2, 0.0075)
+            solid(body, mujoco.mjtGeom.mjGEOM_BOX, half, name=name, rgba=[0.7, 0.7, 0.7, 1], mass=1, pos=middle)
         patch(body, "top", (2.0, 0, 0.015), (0, 0, 1), (3.0, 1.0))
         return spec
 
@@ -249,7 +249,9 @@ def test_feet_land_where_they_feel_the_ground(what, raised):
     hole = what == "hole"
     scene = ip.Scene().add(ip.Humanoid(1.7, 65, "female"), "ann", pos=(0, 0, 0.015 if hole else 0.0))
     on = "floor/top" if hole else ip.GROUND
-    scene = scene.add(Floor(), "floor") if hole else scene.add(ip.Platform((0.36, 0.16, 0.015)), "board", pos=(1.13, 0.1))
+    scene = (
+        scene.add(Floor(), "floor") if hole else scene.add(ip.Platform((0.36, 0.16, 0.015)), "board", pos=(1.13, 0.1))
+    )
     sim = ip.Simulation(scene, 0.01, world="simulated")
     for side in ("left", "right"):
         sim.contacts.add(f"ann/{side}_sole", on, friction=1.0)
@@ -263,7 +265,7 @@ def test_feet_land_where_they_feel_the_ground(what, raised):
         for contact in sim.contacts:
             if contact.first.name == "ann/left_sole" and sim.time - contact.made_at < 0.15:
                 landed[contact.made_at] = sim.middle("ann/left_sole")[2] - floor
-                
+
     heights = [height for time, height in landed.items() if time > 0]
     assert heights[1] == pytest.approx(raised, abs=0.003)
     assert np.abs(np.delete(heights, 1)).max() < 0.003

@@ -132,7 +132,12 @@ def make_contact(terms: Kinematics, first: Surface, second: Surface, frame: Cont
 
 
 def make_landing(
-    terms: Kinematics, first: Surface, second: Surface, frame: ContactFrame, origins: Sequence[np.ndarray], **options: Any
+    terms: Kinematics,
+    first: Surface,
+    second: Surface,
+    frame: ContactFrame,
+    origins: Sequence[np.ndarray],
+    **options: Any,
 ) -> Contact:
     """Fix the frame C in each body where its own surface is, through its origin: what lands askew is to come down flat."""
     local = []

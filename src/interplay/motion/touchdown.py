@@ -65,9 +65,7 @@ def landed(sole: str, on: str, **options: Any) -> Condition:
             return close.missing(sim)
         return "" if sim.contacts.between(sole, on) else f"{sole!r} has not felt {on!r}"
 
-    return Waiting(
-        lacking, lambda sim: not lacking(sim) if sim.world.finds_contacts else close(sim)
-    )
+    return Waiting(lacking, lambda sim: not lacking(sim) if sim.world.finds_contacts else close(sim))
 
 
 class Seeking:
