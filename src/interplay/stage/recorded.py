@@ -33,6 +33,7 @@ from interplay.script.scenario import made_from
 from interplay.simulation import Simulation
 from interplay.stage.messages import Moment, Notice, Opening
 from interplay.stage.moment import MomentMaker, Status, control_values, objective_views, pull_view
+from interplay.worlds.world import Touches
 
 _MISSING = "objectives, collision pairs and controls are not shown"
 
