@@ -1,5 +1,8 @@
 """Walking: plans, swings, preview; on ground, in curves, sideways, on stairs; alone and together; as sure as it is fast."""
 
+from typing import ClassVar
+
+import mujoco
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -7,6 +10,7 @@ from numpy.testing import assert_allclose
 import interplay as ip
 from interplay.catalogue import scenario
 from interplay.maths.rotations import rotation, turn_from
+from interplay.models.base import Model, new_spec, patch, solid
 from interplay.models.motors import torque_limits
 from interplay.motion.footsteps import Footprint, Swing, footsteps
 from interplay.motion.preview import GRID, Track, preview
@@ -222,3 +226,47 @@ def test_nothing_jumps_on_the_beam_in_the_last_step():
             jump = max(jump, float((np.abs(tau - last)[powered] / limit[powered]).max()))
         last = tau
     assert jump < 0.25
+
+
+class Floor(Model):
+    """A floor of 1.5 cm, with a hole before the left foot that its patch ``top`` does not know of."""
+
+    kind: ClassVar[str] = "environment"
+    floating: ClassVar[bool] = False
+
+    def build(self):
+        spec, body = new_spec("floor")
+        for name, begin, end, right in (("before", -1, 0.95, 1), ("beside", 0.95, 1.65, 0), ("behind", 1.65, 5, 1)):
+            half, middle = [(end - begin) / 2, (1 + right) / 2, 0.0075], ((begin + end) / 2, (right - 1) / 2, 0.0075)
+            solid(body, mujoco.mjtGeom.mjGEOM_BOX, half, name=name, rgba=[0.7, 0.7, 0.7, 1], mass=1, pos=middle)
+        patch(body, "top", (2.0, 0, 0.015), (0, 0, 1), (3.0, 1.0))
+        return spec
+
+
+@pytest.mark.parametrize(("what", "raised"), [("board", 0.015), ("hole", -0.015)])
+def test_feet_land_where_they_feel_the_ground(what, raised):
+    """In MuJoCo's contacts, on a board and into a hole of 1.5 cm that the plan does not know of; and the walk goes on."""
+    hole = what == "hole"
+    scene = ip.Scene().add(ip.Humanoid(1.7, 65, "female"), "ann", pos=(0, 0, 0.015 if hole else 0.0))
+    on = "floor/top" if hole else ip.GROUND
+    scene = (
+        scene.add(Floor(), "floor") if hole else scene.add(ip.Platform((0.36, 0.16, 0.015)), "board", pos=(1.13, 0.1))
+    )
+    sim = ip.Simulation(scene, 0.01, world="simulated")
+    for side in ("left", "right"):
+        sim.contacts.add(f"ann/{side}_sole", on, friction=1.0)
+    sim.objectives += [ip.Posture("ann", weight=0.05), ip.AngularMomentum("ann", weight=0.002)]
+    walk = ip.Walk("walk", ip.Walker("ann", surfaces=on), 8)
+    sim.behaviour = ip.Machine([*walk.phases(), ip.blocks.hold("rest", 0.5, balance=("ann",))])
+    floor, landed = 0.015 if hole else 0.0, {}
+    while not sim.behaviour.done:
+        sim.step()
+        assert not sim.failure
+        for contact in sim.contacts:
+            if contact.first.name == "ann/left_sole" and sim.time - contact.made_at < 0.15:
+                landed[contact.made_at] = sim.middle("ann/left_sole")[2] - floor
+
+    heights = [height for time, height in landed.items() if time > 0]
+    assert heights[1] == pytest.approx(raised, abs=0.003)
+    assert np.abs(np.delete(heights, 1)).max() < 0.003
+    assert sim.com("ann")[0][0] == pytest.approx(7 * 0.36 + 0.05, abs=0.05)

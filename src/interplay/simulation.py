@@ -338,11 +338,16 @@ class Simulation:
         return self.behaviour.failure if self.behaviour is not None else None
 
     def retrace(
-        self, time: float, qpos: np.ndarray, qvel: np.ndarray, wrench: Mapping[tuple[str, str], np.ndarray]
+        self,
+        time: float,
+        qpos: np.ndarray,
+        qvel: np.ndarray,
+        wrench: Mapping[tuple[str, str], np.ndarray],
+        touches: Touches = NOTHING,
     ) -> None:
         """Go through a step that was recorded instead of solving it; input, behaviour and contacts follow as they did then.
 
-        ``wrench`` holds the wrenches in contact axes by the names of the two surfaces.
+        ``wrench`` holds the wrenches in contact axes by the names of the two surfaces, ``touches`` all that touched.
         """
         memory = self._state.memory._replace(pairs=ActivePairs.none())
         self._state = State(time, qpos, qvel, np.zeros_like(qvel), memory)
@@ -350,6 +355,7 @@ class Simulation:
         contacts = self.contacts.items
         wrenches = np.array([wrench[c.first.name, c.second.name] for c in contacts]).reshape(-1, 6)
         self._state = self._state.with_(memory=memory._replace(felt=Touching(contacts, wrenches)))
+        self.touches = touches
         self.steps += 1
 
     def checkpoint(self) -> dict[str, Any]:

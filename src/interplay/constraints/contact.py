@@ -131,11 +131,18 @@ def make_contact(terms: Kinematics, first: Surface, second: Surface, frame: Cont
     return Contact(first, second, frame.kind, frame.half, *local, **options)
 
 
-def make_landing(terms: Kinematics, first: Surface, second: Surface, frame: ContactFrame, **options: float) -> Contact:
-    """Fix the frame C in each body where its own surface is: what lands askew is to come down flat."""
+def make_landing(
+    terms: Kinematics,
+    first: Surface,
+    second: Surface,
+    frame: ContactFrame,
+    origins: Sequence[np.ndarray],
+    **options: Any,
+) -> Contact:
+    """Fix the frame C in each body where its own surface is, through its origin: what lands askew is to come down flat."""
     local = []
-    for side, sign in ((first, -1.0), (second, 1.0)):
-        origin, axes = terms.site_xpos[side.site], terms.site_xmat[side.site].reshape(3, 3)
+    for side, sign, origin in ((first, -1.0, origins[0]), (second, 1.0, origins[1])):
+        axes = terms.site_xmat[side.site].reshape(3, 3)
         z = sign * axes[:, 2]
         x = frame.rotation[:, 0] - z * (frame.rotation[:, 0] @ z)
         x /= np.linalg.norm(x)

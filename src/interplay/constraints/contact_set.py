@@ -64,6 +64,7 @@ class ContactSet:
         force_cost: float = FORCE_COST,
         fade: float = 0.0,
         landing: bool = False,
+        raised: float = 0.0,
         pinned: bool = False,
     ) -> Contact:
         """Return a contact where the two surfaces meet now, without putting it in force.
@@ -77,15 +78,17 @@ class ContactSet:
             force_cost: cost of the contact force [1/N²].
             fade: seconds over which the contact takes up its load.
             landing: whether the surfaces may still move against each other, as when a foot comes down to catch its owner.
+            raised: how far before the second surface it lies [m]: what is touched there is not where that is known to be.
             pinned: plans take the two surfaces for glued: they bear any pull, push and turn, whatever friction would
                 (abe2007, figure 4). In the direct world they are; in others nothing is glued.
         """
         a, b = self._sides(first, second)
-        for contact in self.items:
-            if {contact.first.name, contact.second.name} == {a.name, b.name}:
-                raise ContactError(f"{first!r} and {second!r} are in contact already")
+        if self.between(first, second):
+            raise ContactError(f"{first!r} and {second!r} are in contact already")
         terms = self._terms()
-        frame = meet(a, self._pose(terms, a), b, self._pose(terms, b))
+        lift = {second: number("raised", raised, -1, 1, "m")}
+        poses = [self._pose(terms, side, lift.get(side.name, 0.0)) for side in (a, b)]
+        frame = meet(a, poses[0], b, poses[1])
         slip = terms.motion(a.body, frame.position).velocity - terms.motion(b.body, frame.position).velocity
         speed, turn = (LANDING_SPEED, LANDING_TURN) if landing else (MAX_SPEED, MAX_TURN)
         if float(np.linalg.norm(slip[:3])) > speed or float(np.linalg.norm(slip[3:])) > turn:
@@ -93,12 +96,13 @@ class ContactSet:
                 f"{first!r} meets {second!r} at {np.linalg.norm(slip[:3]) * 100:.1f} cm/s and {np.linalg.norm(slip[3:]):.2f} rad/s, "
                 f"expected at most {speed * 100:.0f} cm/s and {turn:g} rad/s"
             )
-        make = make_landing if landing and frame.kind == "planar" else make_contact
-        return make(
+        lands = landing and frame.kind == "planar"
+        return (make_landing if lands else make_contact)(
             terms,
             a,
             b,
             frame,
+            **{"origins": [place for place, _ in poses]} if lands else {},
             friction=number("friction", friction, 0.01, 10),
             shrink=self._manner.shrink if shrink is None else number("shrink", shrink, 0, 0.95),
             grip_force=number("grip_force", grip_force, 1, 1e5, "N"),
@@ -140,6 +144,10 @@ class ContactSet:
                 )
             )
         return _ordered(*(c for c in self.items if not any(c is g for g in gone)), *new)
+
+    def between(self, first: str, second: str) -> bool:
+        """Return whether two surfaces are in contact."""
+        return any({c.first.name, c.second.name} == {first, second} for c in self.items)
 
     def find(self, first: str, second: str | None = None) -> Contact:
         """Return the contact of a surface, or of a pair of surfaces."""
@@ -208,8 +216,9 @@ class ContactSet:
         self.items = tuple(c if c is not old else new for c in self.items if not (c is old and new is None))  # type: ignore[misc]
 
     @staticmethod
-    def _pose(terms: Kinematics, s: Surface) -> tuple[np.ndarray, np.ndarray]:
-        return terms.site_xpos[s.site].copy(), terms.site_xmat[s.site].reshape(3, 3).copy()
+    def _pose(terms: Kinematics, s: Surface, raised: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
+        turn = terms.site_xmat[s.site].reshape(3, 3).copy()
+        return terms.site_xpos[s.site] + raised * turn[:, 2], turn
 
 
 def _ordered(*contacts: Contact) -> tuple[Contact, ...]:

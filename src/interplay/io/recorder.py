@@ -80,7 +80,7 @@ class Recorder:
             1e3 * np.column_stack([self._seconds, parts]),
             self._phases,
             stopped=np.array([o.stopped for o in outcomes]),
-            **_simulated(outcomes) if sim.world.name == "simulated" else {},
+            **_simulated(outcomes) if sim.world.finds_contacts else {},
         )
         inputs, sim.live.inputs = sim.live.inputs, []
         info = {

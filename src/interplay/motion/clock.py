@@ -5,11 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from interplay.motion.machine import Entry
 from interplay.objectives.reference import Reference, Sample
+
+if TYPE_CHECKING:
+    from interplay.motion.machine import Entry
 
 _PATIENCE = 0.08
 """Seconds a phase may take longer before the clock of a walk stands still."""
@@ -34,7 +37,11 @@ class Clock:
 
     def now(self, time: float) -> float:
         """Return the walk's time."""
-        return min(time - self.begun - self.waited, self.end)
+        return min(self.elapsed(time), self.end)
+
+    def elapsed(self, time: float) -> float:
+        """Return what the walk's time would be if it did not wait in this phase."""
+        return time - self.begun - self.waited
 
     def of(self, reference: Reference) -> Reference:
         """Return a reference in simulated time from one in the walk's time."""

@@ -47,7 +47,7 @@ def all_of(*conditions: Condition) -> Condition:
     )
 
 
-def met(first: str, second: str, gap: float = 0.004, speed: float = 0.01) -> Condition:
+def met(first: str, second: str, gap: float = 0.004, speed: float = 0.01) -> Waiting:
     """Two surfaces lie on each other (distance along the normal for patches, of the centres for grips), aligned, and hardly move."""
     gap = min(gap, MAX_GAP)
 

@@ -178,7 +178,13 @@ class Swing:
 
     def __init__(self, start: Footprint, end: Footprint, begin: float, gait: Gait):
         """Take both places, the time it begins and the gait."""
+        self._end, self._gait = end, gait
         self._begin, self._seconds = begin, gait.swing
+        self.lift(start)
+
+    def lift(self, start: Footprint) -> None:
+        """Let it begin elsewhere: where the foot has really landed."""
+        end, gait = self._end, self._gait
         turn = (end.heading - start.heading + np.pi) % (2 * np.pi) - np.pi
         outward = _turned((0.0, gait.aside if end.side == "left" else -gait.aside), start.heading)
         # Climbing, the foot is up before it goes forward; going down, it goes forward first.

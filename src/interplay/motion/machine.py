@@ -13,6 +13,7 @@ import numpy as np
 from interplay.constraints.contact import Contact
 from interplay.errors import ContactError, InputError, InterplayError, number, unknown_name
 from interplay.motion.conditions import missing
+from interplay.motion.touchdown import land
 from interplay.objectives.base import FADE, Objective
 
 if TYPE_CHECKING:
@@ -34,6 +35,8 @@ class Phase:
             the :class:`Entry` of that phase as a second argument.
         make: contacts made on entry, as pairs of surfaces, optionally with options: ``(a, b, {"friction": 1.0})``.
         unload: contacts (pairs or single surfaces) whose force begins to fade out on entry; a later phase releases them.
+        touchdown: tells in each step which contacts, as in ``make``, have come about by themselves, in worlds in which things touch; they
+            are made at once, and no more when a later phase would.
         release: contacts whose force fades out in this phase, unless it has begun to before, and which end with it.
         fade: seconds over which contacts take up and give up their load, and the last phase's objectives hand over.
         until: the phase ends when this is true …
@@ -49,6 +52,7 @@ class Phase:
     since: str | None = None
     make: Sequence[Any] = ()
     unload: Sequence[Any] = ()
+    touchdown: Callable[[Simulation], Sequence[Any]] | None = None
     release: Sequence[Any] = ()
     fade: float = FADE
     until: Condition | None = None
@@ -80,7 +84,9 @@ class Entry:
     masses: tuple[np.ndarray, np.ndarray] | None = None
     """Masses and inertias of all bodies then, where they change."""
     since_then: dict[str, float] = field(default_factory=dict)
-    """When the phases that refer to this one were entered."""
+    """When the phases that refer to this one were entered …"""
+    noted: dict[str, list[float]] = field(default_factory=dict)
+    """… and what they found then."""
     objectives: list[Objective] = field(default_factory=list)
 
     def checkpoint(self) -> dict[str, Any]:
@@ -95,6 +101,7 @@ class Entry:
             "fade": self.fade,
             "masses": None if self.masses is None else [part.tolist() for part in self.masses],
             "since_then": self.since_then,
+            "noted": self.noted,
         }
 
     @classmethod
@@ -111,6 +118,7 @@ class Entry:
             data["fade"],
             None if data["masses"] is None else (np.array(data["masses"][0]), np.array(data["masses"][1])),
             dict(data["since_then"]),
+            dict(data["noted"]),
         )
 
 
@@ -197,6 +205,7 @@ class Machine:
         if over:
             self.entries = [e for e in self.entries if e not in over]
             self._share_fades()
+        self._feel(sim)
         for _ in range(len(self.phases)):  # phases that hold no time pass at once
             phase = self.phase
             if phase is None or self.done or not self._over(sim, phase):
@@ -229,9 +238,16 @@ class Machine:
     def _foresee(self, sim: Simulation) -> tuple[Contact, ...]:
         phase = self.phases[self.entries[-1].phase]
         following = self._following(phase.name)
-        made = self.phases[following].make if following is not None and not phase.interactive else ()
+        made = self._made(sim, self.phases[following]) if following is not None and not phase.interactive else ()
         gone = sim.contacts.remaining(map(_names, phase.release))
         return sim.contacts.foresee(gone, [(p[0], p[1], p[2] if len(p) > 2 else {}) for p in made])
+
+    def _feel(self, sim: Simulation) -> None:
+        """Make the contacts that have come about by themselves."""
+        phase = self.phase
+        if phase and phase.touchdown is not None and sim.world.finds_contacts and not self.done:
+            for pair in phase.touchdown(sim):
+                land(sim, pair[0], pair[1], **{"fade": phase.fade, **(pair[2] if len(pair) > 2 else {})})
 
     def _over(self, sim: Simulation, phase: Phase) -> bool:
         elapsed = self.elapsed(sim.time)
@@ -258,10 +274,17 @@ class Machine:
         try:
             return [
                 sim.contacts.prepare(pair[0], pair[1], **{"fade": fade, **(pair[2] if len(pair) > 2 else {})})
-                for pair in phase.make
+                for pair in self._made(sim, phase)
             ]
         except ContactError as error:
             raise ContactError(f"{phase}: {error}") from None
+
+    @staticmethod
+    def _made(sim: Simulation, phase: Phase) -> Sequence[Any]:
+        """Return what a phase makes, without what has been made as it came about."""
+        if not sim.world.finds_contacts:
+            return phase.make
+        return [pair for pair in phase.make if not sim.contacts.between(pair[0], pair[1])]
 
     def _following(self, name: str) -> str | None:
         if self.phases[name].next is not None:
@@ -342,7 +365,7 @@ class Machine:
         for entry in map(Entry.restore, data["entries"]):
             known = self._begun.get(entry.phase)
             if known is not None and known.time == entry.time:
-                entry.since_then = known.since_then
+                entry.since_then, entry.noted = known.since_then, known.noted
             with sim.at(entry):
                 self._activate(sim, entry)
 

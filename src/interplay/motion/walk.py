@@ -16,7 +16,7 @@ from interplay.errors import InputError, number, whole
 from interplay.maths.rotations import quaternion_of, turned
 from interplay.maths.steps import smooth_steps
 from interplay.motion.clock import Clock
-from interplay.motion.conditions import all_of, met, unloaded
+from interplay.motion.conditions import all_of, unloaded
 from interplay.motion.footsteps import (
     SIDES,
     Footprint,
@@ -31,6 +31,7 @@ from interplay.motion.footsteps import (
 from interplay.motion.formation import Along
 from interplay.motion.machine import Condition, Entry, Phase
 from interplay.motion.preview import GRID, Track, preview
+from interplay.motion.touchdown import Seeking, felt, landed
 from interplay.objectives.base import FADE, Objective
 from interplay.objectives.com import Com
 from interplay.objectives.joint import JointAngle
@@ -53,6 +54,9 @@ _OWN_SHARE = 0.1
 """Weight of a walker's own balance beside that of the group it belongs to."""
 _LEAN, _FARTHEST_LEAN = 0.2, 0.06
 """How far towards the toes it presses in the last swing: part of the step, and at most so far [m]."""
+
+_OFF_EDGES = 0.2
+"""By what part the region of a sole that has landed is drawn in: one that is pressed on its edge rolls over it."""
 
 Extra = Callable[["Simulation", "Walk"], Sequence[Objective]]
 """Further objectives of a walk, made when it begins."""
@@ -171,13 +175,14 @@ class Walk:
     def phases(self) -> list[Phase]:
         """Return the phases, one from each event to the next."""
         marks: dict[float, dict[str, list[tuple[str, int]]]] = {}
-        soles = {}
+        soles, swings = {}, {}
         for walker in self.walkers:
             surfaces = one_for_each(walker.surfaces, self.steps)
             for k, times in enumerate(self.times(walker)):
                 side = walker.first if k % 2 == 0 else other_side(walker.first)
                 for what, time in zip(("unload", "lift", "land"), times, strict=True):
                     marks.setdefault(round(time, 6), {}).setdefault(what, []).append((walker.model, k))
+                swings[walker.model, k] = times[1:]
                 soles[walker.model, k] = (f"{walker.model}/{side}_sole", surfaces[k])
         events, out = [*sorted({0.0, *marks}), self.seconds], []
         names, so_far = [], Counter[str]()
@@ -189,7 +194,8 @@ class Walk:
         for k, (start, end) in enumerate(pairwise(events)):
             now, then = marks.get(start, {}), marks.get(end, {})
             ends: list[Condition] = [lambda sim, end=end: self.clock.now(sim.time) >= end - _EPS]
-            ends += [met(*soles[key], gap=0.008, speed=0.045) for key in then.get("land", ())]
+            ends += [landed(*soles[key], gap=0.008, speed=0.045) for key in then.get("land", ())]
+            up = [key for key, (lift, land) in swings.items() if lift < end - _EPS and land > start + _EPS]
             ends += [unloaded(soles[key][0], 40.0) for key in then.get("lift", ())]
             out.append(
                 Phase(
@@ -197,6 +203,7 @@ class Walk:
                     self._objectives(start, end if then else math.inf),
                     since=names[0],
                     make=[(*soles[key], {"friction": self._friction}) for key in now.get("land", ())],
+                    touchdown=self._touchdown({soles[key]: sum(swings[key]) / 2 for key in up}),
                     unload=[soles[key][0] for key in now.get("unload", ()) if key not in then.get("lift", ())],
                     release=[soles[key][0] for key in then.get("lift", ())],
                     fade=self._fade if k else FADE,
@@ -204,6 +211,19 @@ class Walk:
                 )
             )
         return out
+
+    def _touchdown(self, halfway: Mapping[tuple[str, str], float]) -> Callable[[Simulation], list[tuple]]:
+        """Return what tells which soles have landed: they count from the middle of their swings on, when they have left the ground."""
+
+        def touchdown(sim: Simulation) -> list[tuple]:
+            now = self.clock.now(sim.time)
+            return [
+                (*pair, {"friction": self._friction, "shrink": _OFF_EDGES})
+                for pair, half in halfway.items()
+                if now > half and not sim.contacts.between(*pair) and felt(sim, *pair)
+            ]
+
+        return touchdown
 
     def _label(self, marks: Mapping[str, Sequence[tuple[str, int]]], soles: Mapping[tuple[str, int], tuple]) -> str:
         alone = len(self.walkers) == 1
@@ -233,10 +253,11 @@ class Walk:
             plan = self._plan(sim, begun)
             self.clock.enter(begun, self._starts, end)
             # A foot is held in its place while it is unloaded: when its contact ends, nothing else moves it.
-            swinging = [
-                o for step, swing in plan.swings if step.unload < end - _EPS and step.land > start + _EPS for o in swing
-            ]
-            return [*plan.always, *swinging]
+            swinging = [s for s in plan.swings if s.step.unload < end - _EPS and s.step.land > start + _EPS]
+            if sim.world.finds_contacts:
+                for swing in swinging:
+                    swing.path.lift(_found(sim, begun, swing.step))
+            return [*plan.always, *(o for swing in swinging for o in swing.objectives)]
 
         return objectives
 
@@ -260,7 +281,8 @@ class Walk:
                 always += self._balance(sim, (model,), time, feet.pressed, _OWN_SHARE)
             always += self._carriage(sim, model, feet, time)
         always += self._extra(sim, self) if self._extra else ()
-        return _Course(always, [(step, self._swing(step)) for feet in self.feet.values() for step in feet.steps])
+        seeks = sim.world.finds_contacts
+        return _Course(always, [self._swing(step, seeks) for feet in self.feet.values() for step in feet.steps])
 
     def _feet(self, sim: Simulation, walker: Walker, time: np.ndarray, pivot: np.ndarray) -> Feet:
         """Return a walker's steps about a pivot, and where it presses and heads to over time."""
@@ -357,15 +379,18 @@ class Walk:
                 out.append(JointAngle(name, track, weight=2.0, stiffness=40.0, max_speed=math.inf))
         return out
 
-    def _swing(self, step: _Step) -> list[Objective]:
+    def _swing(self, step: _Step, seeks: bool) -> _Swinging:
         """Let a foot swing; where its flatness and its path conflict (a trailing foot being lifted) the path wins."""
-        path = self.clock.of(Swing(step.start, step.end, step.lift, self.gait))
-        return [
+        swing = Swing(step.start, step.end, step.lift, self.gait)
+        path = self.clock.of(swing)
+        path = Seeking(path, self.clock, step.land) if seeks else path
+        objectives: list[Objective] = [
             Point(step.sole, Part(path, slice(0, 3), slice(0, 3)), weight=1000.0, stiffness=200.0, max_speed=math.inf),
             Orientation(
                 step.sole, Part(path, slice(3, 7), slice(3, 6)), weight=10.0, stiffness=150.0, max_speed=math.inf
             ),
         ]
+        return _Swinging(step, swing, objectives)
 
 
 class Feet(NamedTuple):
@@ -381,7 +406,22 @@ class _Course(NamedTuple):
     """Objectives of a whole walk, and those of each swing."""
 
     always: list[Objective]
-    swings: list[tuple[_Step, list[Objective]]]
+    swings: list[_Swinging]
+
+
+class _Swinging(NamedTuple):
+    """A step, its path, and the objectives that follow it."""
+
+    step: _Step
+    path: Swing
+    objectives: list[Objective]
+
+
+def _found(sim: Simulation, begun: Entry, step: _Step) -> Footprint:
+    """Return where a foot stands before it lifts, as noted when it was first asked."""
+    foot = standing(sim, step.model)[step.end.side]
+    *place, turn = begun.noted.setdefault(f"{step.sole} {step.lift:.6f}", [*foot.place.tolist(), foot.heading])
+    return Footprint(foot.side, np.array(place), turn)
 
 
 class _Turning:

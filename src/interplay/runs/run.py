@@ -22,7 +22,6 @@ from interplay.qp import solvers
 from interplay.rehearsal import keep_what_is_loaded
 from interplay.scenario import Scenario
 from interplay.simulation import ON_FALL, Observer, Simulation
-from interplay.worlds.simulated import SimulatedWorld
 
 Progress = Callable[[float, float | None, str], None]
 """Called with (simulated seconds, expected seconds or None, phase) now and then."""
@@ -93,9 +92,9 @@ def run(
     chosen = scenario(name)(parameters, BodyFile(character) if character is not None else None)
     sim = chosen.simulation(dt, solver, seed, world, controller)
     sim.on_fall = pick("on_fall", on_fall, ON_FALL)
-    if substeps and not isinstance(sim.world, SimulatedWorld):
+    if substeps and sim.world.keeps_substeps is None:
         raise InputError(f"substeps: expected the simulated world, which has steps of its own, got {sim.world.name!r}")
-    if isinstance(sim.world, SimulatedWorld):
+    if sim.world.keeps_substeps is not None:
         sim.world.keeps_substeps = bool(substeps)
     if targets is not None:
         sim.live.targets = sorted([*sim.live.targets, *read_targets(targets, sim)], key=lambda t: t.time)

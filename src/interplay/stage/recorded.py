@@ -33,6 +33,7 @@ from interplay.script.scenario import made_from
 from interplay.simulation import Simulation
 from interplay.stage.messages import Moment, Notice, Opening
 from interplay.stage.moment import MomentMaker, Status, control_values, objective_views, pull_view
+from interplay.worlds.world import Touches
 
 _MISSING = "objectives, collision pairs and controls are not shown"
 
@@ -67,7 +68,8 @@ class Twin:
         while self._next <= index:
             t, arrays = self._next - run.starts[block], act.block(block)[0]
             wrench = dict(zip(run.contacts, arrays["wrench"][t], strict=True))
-            self.sim.retrace(float(arrays["time"][t]), arrays["qpos"][t], arrays["qvel"][t], wrench)
+            touches = Touches(np.array(run.touched, np.int64).reshape(-1, 2), arrays["touch_force"][t])
+            self.sim.retrace(float(arrays["time"][t]), arrays["qpos"][t], arrays["qvel"][t], wrench, touches)
             label, phase = self.sim.behaviour.label if self.sim.behaviour else "", run.phases[self._next]
             if label != phase:
                 raise InputError(f"at {self.sim.time:.3f} s it is in {label!r}, the recording in {phase!r}")

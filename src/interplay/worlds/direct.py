@@ -24,6 +24,7 @@ class DirectWorld:
 
     name = "direct"
     finds_contacts = False
+    keeps_substeps: bool | None = None
     manner = EXACT
 
     @staticmethod

@@ -145,17 +145,24 @@ def _add_up(
         if at < found[0]:
             for i in range(3):
                 sums[at, i] += sign * f[i]
-        for k in range(bodies.shape[0]):
-            if bodies[k, 0] == b2 and bodies[k, 1] == b1:
-                sign = 1.0
-            elif bodies[k, 0] == b1 and bodies[k, 1] == b2:
-                sign = -1.0
-            else:
-                continue
+        k, sign = _meant(bodies, b1, b2, fixed)
+        if k >= 0:
             for i in range(3):
                 j, l = (i + 1) % 3, (i + 2) % 3
                 wrench[k, i] += sign * f[i]
                 arm_j, arm_l = pos[c, j] - position[k, j], pos[c, l] - position[k, l]
                 turn = frame[c, i] * twist + frame[c, 3 + i] * roll + frame[c, 6 + i] * tumble
                 wrench[k, 3 + i] += sign * (arm_j * f[l] - arm_l * f[j] + turn)
-            break
+
+
+@numba.njit(cache=True)
+def _meant(bodies, b1, b2, fixed):
+    """Return which contact is between two bodies, and 1 if the second one is its first; else one with other parts of the environment."""
+    for same in (True, False):
+        for k in range(bodies.shape[0]):
+            one, two = bodies[k, 0], bodies[k, 1]
+            if one == b2 and (two == b1 if same else fixed[two] and fixed[b1]):
+                return k, 1.0
+            if one == b1 and (two == b2 if same else fixed[two] and fixed[b2]):
+                return k, -1.0
+    return -1, 0.0

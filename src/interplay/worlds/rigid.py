@@ -20,6 +20,7 @@ class RigidWorld:
 
     name = "rigid"
     finds_contacts = False
+    keeps_substeps: bool | None = None
     manner = EXACT
 
     @staticmethod

@@ -55,8 +55,7 @@ class SimulatedWorld:
         """The configuration and velocity that the simulator is in."""
         self._mass, self._masses = m.body_mass, m.body_mass.copy()
         """Masses as they are, and as MuJoCo has derived from."""
-        self.keeps_substeps = False
-        """Whether outcomes tell every step of the simulator."""
+        self.keeps_substeps: bool | None = False
 
     def advance(self, state: State, plan: Plan, terms: Kinematics, time: float) -> Outcome:
         """Return what the plan's torques lead to."""

@@ -73,7 +73,9 @@ class World(Protocol):
     manner: Manner
     """How firmly plans may ask of it."""
     finds_contacts: bool
-    """Whether things touch by themselves, not only where a contact is declared."""
+    """Whether things touch by themselves, not only where a contact is declared: outcomes then tell of all that touched."""
+    keeps_substeps: bool | None
+    """Whether outcomes tell every step of its own; None: it has none."""
 
     def advance(self, state: State, plan: Plan, terms: Kinematics, time: float) -> Outcome:
         """Return what becomes of a plan until ``time`` [s], when the next one is made; ``terms`` are those of the state."""
