@@ -61,8 +61,11 @@ SHRINK = 0.2
 """By what part the region of a sole is drawn in while it is the only one: an edge that lifts then has no other foot to fall back on."""
 CATCHING, HEIGHT, FOOT = 250.0, 30.0, 1500.0
 """Weights while she catches herself: of pressing where it stops her, of her height, and of the foot's path …"""
+FLAT, ROLLED = 200.0, 0.15
+"""… of its sole's being level: one that lands on an edge rocks, and does not carry her for a tenth of a second; it may have rolled off,
+so that comes up in this part of the swing, without a jerk."""
 LUNGING, GENTLE = 0.3, 0.5
-"""… and what part of that is left out of a lunge, and, of the stiffness too, on the way back."""
+"""What part of a foot's weight is left out of a lunge, and, of the stiffness too, on the way back."""
 RISE = 0.03
 """How fast she rises again [m/s]: who pushes herself up pushes herself on."""
 SHORT, WIDE = 0.35, 0.4
@@ -286,8 +289,8 @@ class Recovery:
         self._step, self._aimed = step, Aimed(step, end, tilt)
         place, turn = (Part(self._aimed, slice(0, 3), slice(0, 3)), Part(self._aimed, slice(3, 7), slice(3, 6)))
         firm = 1.0 if step.catching else GENTLE
-        flat = Orientation(sole, turn, weight=20.0 * firm, stiffness=300.0 * firm, max_speed=math.inf)
-        flat.fades = ((step.begin, 0.5 * step.seconds, math.inf, 1.0),)  # it may have rolled off: no jerk
+        flat = Orientation(sole, turn, weight=FLAT * firm, stiffness=300.0 * firm, max_speed=math.inf)
+        flat.fades = ((step.begin, ROLLED * step.seconds, math.inf, 1.0),)
         # Out of a lunge a stretched leg would be lifted by a jump.
         weight = FOOT * (LUNGING if step.lunging else firm)
         self._own += [Point(sole, place, weight=weight, stiffness=400.0 * firm, max_speed=math.inf), flat]
