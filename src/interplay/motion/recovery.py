@@ -32,7 +32,7 @@ from interplay.motion.catching import (
 )
 from interplay.motion.footsteps import SIDES, Footprint, heading, other_side, standing
 from interplay.motion.machine import Entry
-from interplay.objectives.balance import Balance, drawn_in, outside, support
+from interplay.objectives.balance import Balance
 from interplay.objectives.base import Objective
 from interplay.objectives.com_over import ComOver
 from interplay.objectives.pose import Orientation, Point
@@ -42,8 +42,6 @@ from interplay.scene.scene import GROUND
 if TYPE_CHECKING:
     from interplay.simulation import Simulation
 
-EDGE, LINGERS = 0.015, 0.2
-"""A capture point nearer to the edge of the support than this [m] for so long [s] does not come back by itself: she steps."""
 LEAVING, LOST = 0.01, 0.03
 """How far out of the support the capture point is [m] when she steps; out of the one foot that she stands on, when the other is led to
 catch her."""
@@ -102,7 +100,6 @@ class Recovery:
         self._made: Entry | None = None
         """The state in which its objectives were made."""
         self._calm_since = math.inf
-        self._edge_since = math.inf
         self._disturbed = False
         """Whether she has left her place, and what is interrupted waits."""
         self.steps = 0
@@ -189,7 +186,7 @@ class Recovery:
         if not self._stands(sim):
             return  # the interrupted behaviour has lifted a foot itself
         seen = capture(sim, self.model, self.on)
-        if self._leaves(sim, seen):
+        if off(sim, self._soles.values(), seen.point) > LEAVING * seen.height:
             self._begin(sim, self._choose(sim, seen), swing_seconds(seen), catching=True)
             return
         if not self._disturbed:
@@ -201,17 +198,6 @@ class Recovery:
             self._calm_since = sim.time
         elif sim.time - self._calm_since > CALM_FOR:
             self._go_back(sim, seen)
-
-    def _leaves(self, sim: Simulation, seen: Capture) -> bool:
-        """Return whether the capture point leaves the support, or hangs on its edge for too long."""
-        hull = support(sim.terms, [sim.scene.site(sole) for sole in self._soles.values()])
-        if float(np.linalg.norm(outside(hull, seen.point))) > LEAVING * seen.height:
-            return True
-        if float(np.linalg.norm(outside(drawn_in(hull, EDGE * seen.height), seen.point))) == 0.0:
-            self._edge_since = math.inf
-        elif self._edge_since == math.inf:
-            self._edge_since = sim.time
-        return sim.time - self._edge_since > LINGERS
 
     def _go_back(self, sim: Simulation, seen: Capture) -> None:
         """Bring a foot back when she stands on the other one; or shift over to that; or be done."""
@@ -274,7 +260,7 @@ class Recovery:
         """Lift a foot."""
         side = end.side
         sole, stance = self._soles[side], self._soles[other_side(side)]
-        self._disturbed, self._calm_since, self._edge_since = True, math.inf, math.inf
+        self._disturbed, self._calm_since = True, math.inf
         self.steps += catching
         feet = standing(sim, self.model)
         beside = end._replace(place=end.place - feet[other_side(side)].place)
@@ -395,7 +381,6 @@ class Recovery:
             "over": list(self._over),
             "carry": list(self._carry),
             "calm": self._calm_since if math.isfinite(self._calm_since) else None,
-            "edge": self._edge_since if math.isfinite(self._edge_since) else None,
             "disturbed": self._disturbed,
             "steps": self.steps,
         }
@@ -405,7 +390,7 @@ class Recovery:
         if self.inner is not None:
             self.inner.restore(sim, data["inner"])
         self._home = {p[0]: _footprint(p) for p in data["home"]}
-        self._calm_since, self._edge_since = (math.inf if data[k] is None else data[k] for k in ("calm", "edge"))
+        self._calm_since = math.inf if data["calm"] is None else data["calm"]
         self._disturbed, self.steps = bool(data["disturbed"]), int(data["steps"])
         self._step = self._aimed = None
         if data["made"] is not None:
