@@ -43,8 +43,8 @@ if TYPE_CHECKING:
     from interplay.simulation import Simulation
 
 LEAVING, LOST = 0.01, 0.03
-"""How far out of the support the capture point is [m] when she steps; out of the one foot that she stands on, when the other is led to
-catch her."""
+"""How far out of the support the capture point is [m] when she steps; and will be when a foot that goes back has landed, when that is led
+to catch her instead."""
 BACK = 0.4
 """Seconds of a swing that brings a foot back; of a body whose centre of mass is a metre high, as all below."""
 UNHURRIED = 1.2
@@ -284,7 +284,8 @@ class Recovery:
     def _swing_on(self, sim: Simulation, step: Step) -> None:
         """Aim anew, and land."""
         seen, stance = capture(sim, self.model, self.on), self._soles[other_side(step.side)]
-        if not step.catching and off(sim, [stance], seen.point) > LOST * seen.height:
+        left = max(step.begin + step.seconds - sim.time, 0.0)
+        if not step.catching and self._lost(sim, seen, left):
             # On the way back and pushed: the foot that is in the air catches her.
             now = standing(sim, self.model)[step.side]
             step = step._replace(start=now, begin=sim.time, seconds=swing_seconds(seen), catching=True, lunging=False)
@@ -302,6 +303,10 @@ class Recovery:
             return  # not there yet
         self._step = self._aimed = None
         self._stand(sim)
+
+    def _lost(self, sim: Simulation, seen: Capture, left: float) -> bool:
+        """Return whether a foot that goes back will no longer find her over her feet."""
+        return self._aimed is not None and caught(sim, self.model, self._aimed.end, seen, left) < -LOST * seen.height
 
     def _target(self, sim: Simulation, step: Step, seen: Capture, left: float) -> Footprint:
         """Return where a swinging foot lands: where it stops her, or where it belongs beside the standing one."""
