@@ -25,7 +25,7 @@ SWING, QUICKEST = 0.23, 0.2
 """Seconds of a swing that catches her, and the least of any body."""
 REACH_AHEAD, REACH_BACK, REACH_ASIDE, NARROWEST = 0.7, 0.6, 0.75, 0.17
 """How far from the standing foot the other one may land [m]: before, behind, to its own side at most and at least."""
-BEYOND, OFF_EDGES = 0.04, 0.01
+BEYOND, OFF_EDGES = 0.05, 0.01
 """How far beyond where she will come to rest the foot is put [m]; how far from the edges of the other one she presses meanwhile [m]."""
 MARGIN = 0.03
 """How far inside the support the capture point should be when a foot that goes back has landed [m]."""
