@@ -25,12 +25,14 @@ SWING, QUICKEST = 0.23, 0.2
 """Seconds of a swing that catches her, and the least of any body."""
 REACH_AHEAD, REACH_BACK, REACH_ASIDE, NARROWEST = 0.7, 0.6, 0.75, 0.17
 """How far from the standing foot the other one may land [m]: before, behind, to its own side at most and at least."""
-BEYOND, OFF_EDGES = 0.04, 0.01
+BEYOND, OFF_EDGES = 0.05, 0.01
 """How far beyond where she will come to rest the foot is put [m]; how far from the edges of the other one she presses meanwhile [m]."""
 MARGIN = 0.03
 """How far inside the support the capture point should be when a foot that goes back has landed [m]."""
 CLEARANCE, LOW_CLEARANCE = 0.06, 0.04
 """How high a foot is lifted that catches her, and one that goes back [m]."""
+SINK = 0.015
+"""How far below the ground a foot is led [m]: it meets it on its way, not hovering a few millimetres above."""
 _SEEKS = 0.4
 """How fast a foot that should have landed goes on downward [m/s]."""
 
@@ -171,7 +173,8 @@ class Aimed:
     def aim(self, end: Footprint, slope: np.ndarray) -> None:
         """Let it end elsewhere."""
         self.end, self.slope = end, slope
-        self._swing = Swing(self._step.start, end, self._step.begin, self._gait)
+        below = end._replace(place=end.place - [0.0, 0.0, SINK])
+        self._swing = Swing(self._step.start, below, self._step.begin, self._gait)
 
     def at(self, time: float) -> Sample:
         """Return pose (7,), twist and its derivative; a foot that is late goes on downward."""

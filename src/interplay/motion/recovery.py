@@ -32,7 +32,7 @@ from interplay.motion.catching import (
 )
 from interplay.motion.footsteps import SIDES, Footprint, heading, other_side, standing
 from interplay.motion.machine import Entry
-from interplay.objectives.balance import Balance, drawn_in, outside, support
+from interplay.objectives.balance import Balance
 from interplay.objectives.base import Objective
 from interplay.objectives.com_over import ComOver
 from interplay.objectives.pose import Orientation, Point
@@ -42,11 +42,9 @@ from interplay.scene.scene import GROUND
 if TYPE_CHECKING:
     from interplay.simulation import Simulation
 
-EDGE, LINGERS = 0.015, 0.2
-"""A capture point nearer to the edge of the support than this [m] for so long [s] does not come back by itself: she steps."""
 LEAVING, LOST = 0.01, 0.03
-"""How far out of the support the capture point is [m] when she steps; out of the one foot that she stands on, when the other is led to
-catch her."""
+"""How far out of the support the capture point is [m] when she steps; and will be when a foot that goes back has landed, when that is led
+to catch her instead."""
 BACK = 0.4
 """Seconds of a swing that brings a foot back; of a body whose centre of mass is a metre high, as all below."""
 UNHURRIED = 1.2
@@ -61,8 +59,11 @@ SHRINK = 0.2
 """By what part the region of a sole is drawn in while it is the only one: an edge that lifts then has no other foot to fall back on."""
 CATCHING, HEIGHT, FOOT = 250.0, 30.0, 1500.0
 """Weights while she catches herself: of pressing where it stops her, of her height, and of the foot's path …"""
+FLAT, ROLLED = 200.0, 0.15
+"""… of its sole's being level: one that lands on an edge rocks, and does not carry her for a tenth of a second; it may have rolled off,
+so that comes up in this part of the swing, without a jerk."""
 LUNGING, GENTLE = 0.3, 0.5
-"""… and what part of that is left out of a lunge, and, of the stiffness too, on the way back."""
+"""What part of a foot's weight is left out of a lunge, and, of the stiffness too, on the way back."""
 RISE = 0.03
 """How fast she rises again [m/s]: who pushes herself up pushes herself on."""
 SHORT, WIDE = 0.35, 0.4
@@ -99,7 +100,6 @@ class Recovery:
         self._made: Entry | None = None
         """The state in which its objectives were made."""
         self._calm_since = math.inf
-        self._edge_since = math.inf
         self._disturbed = False
         """Whether she has left her place, and what is interrupted waits."""
         self.steps = 0
@@ -186,7 +186,7 @@ class Recovery:
         if not self._stands(sim):
             return  # the interrupted behaviour has lifted a foot itself
         seen = capture(sim, self.model, self.on)
-        if self._leaves(sim, seen):
+        if off(sim, self._soles.values(), seen.point) > LEAVING * seen.height:
             self._begin(sim, self._choose(sim, seen), swing_seconds(seen), catching=True)
             return
         if not self._disturbed:
@@ -198,17 +198,6 @@ class Recovery:
             self._calm_since = sim.time
         elif sim.time - self._calm_since > CALM_FOR:
             self._go_back(sim, seen)
-
-    def _leaves(self, sim: Simulation, seen: Capture) -> bool:
-        """Return whether the capture point leaves the support, or hangs on its edge for too long."""
-        hull = support(sim.terms, [sim.scene.site(sole) for sole in self._soles.values()])
-        if float(np.linalg.norm(outside(hull, seen.point))) > LEAVING * seen.height:
-            return True
-        if float(np.linalg.norm(outside(drawn_in(hull, EDGE * seen.height), seen.point))) == 0.0:
-            self._edge_since = math.inf
-        elif self._edge_since == math.inf:
-            self._edge_since = sim.time
-        return sim.time - self._edge_since > LINGERS
 
     def _go_back(self, sim: Simulation, seen: Capture) -> None:
         """Bring a foot back when she stands on the other one; or shift over to that; or be done."""
@@ -271,7 +260,7 @@ class Recovery:
         """Lift a foot."""
         side = end.side
         sole, stance = self._soles[side], self._soles[other_side(side)]
-        self._disturbed, self._calm_since, self._edge_since = True, math.inf, math.inf
+        self._disturbed, self._calm_since = True, math.inf
         self.steps += catching
         feet = standing(sim, self.model)
         beside = end._replace(place=end.place - feet[other_side(side)].place)
@@ -286,8 +275,8 @@ class Recovery:
         self._step, self._aimed = step, Aimed(step, end, tilt)
         place, turn = (Part(self._aimed, slice(0, 3), slice(0, 3)), Part(self._aimed, slice(3, 7), slice(3, 6)))
         firm = 1.0 if step.catching else GENTLE
-        flat = Orientation(sole, turn, weight=20.0 * firm, stiffness=300.0 * firm, max_speed=math.inf)
-        flat.fades = ((step.begin, 0.5 * step.seconds, math.inf, 1.0),)  # it may have rolled off: no jerk
+        flat = Orientation(sole, turn, weight=FLAT * firm, stiffness=300.0 * firm, max_speed=math.inf)
+        flat.fades = ((step.begin, ROLLED * step.seconds, math.inf, 1.0),)
         # Out of a lunge a stretched leg would be lifted by a jump.
         weight = FOOT * (LUNGING if step.lunging else firm)
         self._own += [Point(sole, place, weight=weight, stiffness=400.0 * firm, max_speed=math.inf), flat]
@@ -295,7 +284,8 @@ class Recovery:
     def _swing_on(self, sim: Simulation, step: Step) -> None:
         """Aim anew, and land."""
         seen, stance = capture(sim, self.model, self.on), self._soles[other_side(step.side)]
-        if not step.catching and off(sim, [stance], seen.point) > LOST * seen.height:
+        left = max(step.begin + step.seconds - sim.time, 0.0)
+        if not step.catching and self._lost(sim, seen, left):
             # On the way back and pushed: the foot that is in the air catches her.
             now = standing(sim, self.model)[step.side]
             step = step._replace(start=now, begin=sim.time, seconds=swing_seconds(seen), catching=True, lunging=False)
@@ -313,6 +303,10 @@ class Recovery:
             return  # not there yet
         self._step = self._aimed = None
         self._stand(sim)
+
+    def _lost(self, sim: Simulation, seen: Capture, left: float) -> bool:
+        """Return whether a foot that goes back will no longer find her over her feet."""
+        return self._aimed is not None and caught(sim, self.model, self._aimed.end, seen, left) < -LOST * seen.height
 
     def _target(self, sim: Simulation, step: Step, seen: Capture, left: float) -> Footprint:
         """Return where a swinging foot lands: where it stops her, or where it belongs beside the standing one."""
@@ -392,7 +386,6 @@ class Recovery:
             "over": list(self._over),
             "carry": list(self._carry),
             "calm": self._calm_since if math.isfinite(self._calm_since) else None,
-            "edge": self._edge_since if math.isfinite(self._edge_since) else None,
             "disturbed": self._disturbed,
             "steps": self.steps,
         }
@@ -402,7 +395,7 @@ class Recovery:
         if self.inner is not None:
             self.inner.restore(sim, data["inner"])
         self._home = {p[0]: _footprint(p) for p in data["home"]}
-        self._calm_since, self._edge_since = (math.inf if data[k] is None else data[k] for k in ("calm", "edge"))
+        self._calm_since = math.inf if data["calm"] is None else data["calm"]
         self._disturbed, self.steps = bool(data["disturbed"]), int(data["steps"])
         self._step = self._aimed = None
         if data["made"] is not None:
