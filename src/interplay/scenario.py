@@ -49,8 +49,6 @@ class Scenario:
     """Control step [s]."""
     longest_dt: ClassVar[float] = np.inf
     """The longest control step [s] at which it plays as it should: that of its stiffest objective, and measured."""
-    world: ClassVar[str | None] = None
-    """The world in which it is meant to happen; None: that of the controller."""
     timeout: ClassVar[float] = 60.0
     """Seconds after which a run without ``--seconds`` has failed."""
     hold_interactive: ClassVar[float] = 2.0

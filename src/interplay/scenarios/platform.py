@@ -54,6 +54,8 @@ class Aboard(base.Scenario):
         """How the platform moves and how slippery it is."""
 
         strength: float = Field(1.4, ge=0, le=4, description="how far it moves: 1 is 12 cm and 7 degrees at most")
+        tilting: float = Field(1.0, ge=0, le=2, description="how far it tilts beside how far it shifts: 0 keeps it level")
+        brisk: float = Field(1.0, ge=0.2, le=4, description="how fast it moves: 1 is waves of 0.15 to 0.6 Hz")
         friction: float = Field(0.8, ge=0.05, le=1.5, description="friction of the platform, which she knows")
         seconds: float = Field(20.0, ge=1, le=600, description="how long it goes on [s]")
 
@@ -61,8 +63,8 @@ class Aboard(base.Scenario):
 
     def deck(self) -> ip.MovingPlatform:
         """Return a platform that can move as far as strength and controls ask it to."""
-        most = self.p.strength + 1.0
-        size, shift, tilt = (self.edge, self.edge, 0.12), most * self.shift, most * self.tilt
+        shift, tilt = (1.0 + self.p.strength) * self.shift, (1.0 + self.p.strength * self.p.tilting) * self.tilt
+        size = (self.edge, self.edge, 0.12)
         return ip.MovingPlatform(size, travel=(shift, shift, 0), tilt=(tilt, tilt))
 
     def disturb(self, sim: ip.Simulation) -> None:
@@ -81,7 +83,8 @@ class Aboard(base.Scenario):
                     help=f"how far the platform is {moved}, beside its own motion",
                 )
             )
-            sim.live.drive(f"platform/{joint}", _both(wave(sim.rng, self.p.strength * most), control))
+            far = self.p.strength * most * (1.0 if unit == "m" else self.p.tilting)
+            sim.live.drive(f"platform/{joint}", _both(wave(sim.rng, far, self.p.brisk), control))
 
     def view(self) -> base.Camera:
         """Look at her: the platform is the higher the more it tilts."""
@@ -137,13 +140,14 @@ def _both(own: Callable[[float], float], control: ip.Control) -> Callable[[float
     return lambda time: own(time) + float(control.at(time).value[0])
 
 
-def wave(rng: np.random.Generator, size: float) -> Callable[[float], float]:
+def wave(rng: np.random.Generator, size: float, brisk: float = 1.0) -> Callable[[float], float]:
     """Return a smooth random function of time that stays within ± size and begins at rest at 0."""
-    pace, phase = 2 * np.pi * rng.uniform(_SLOWEST, _FASTEST, _WAVES), rng.uniform(0, 2 * np.pi, _WAVES)
+    rate = 2 * np.pi * brisk * rng.uniform(_SLOWEST, _FASTEST, _WAVES)
+    phase = rng.uniform(0, 2 * np.pi, _WAVES)
 
     def at(time: float) -> float:
         come = min(max(time / _COMES, 0.0), 1.0)
-        return size * come**3 * (10 - 15 * come + 6 * come**2) * float(np.sin(pace * time + phase).mean())
+        return size * come**3 * (10 - 15 * come + 6 * come**2) * float(np.sin(rate * time + phase).mean())
 
     return at
 
