@@ -54,7 +54,9 @@ class Aboard(base.Scenario):
         """How the platform moves and how slippery it is."""
 
         strength: float = Field(1.4, ge=0, le=4, description="how far it moves: 1 is 12 cm and 7 degrees at most")
-        tilting: float = Field(1.0, ge=0, le=2, description="how far it tilts beside how far it shifts: 0 keeps it level")
+        tilting: float = Field(
+            1.0, ge=0, le=2, description="how far it tilts beside how far it shifts: 0 keeps it level"
+        )
         brisk: float = Field(1.0, ge=0.2, le=4, description="how fast it moves: 1 is waves of 0.15 to 0.6 Hz")
         friction: float = Field(0.8, ge=0.05, le=1.5, description="friction of the platform, which she knows")
         seconds: float = Field(20.0, ge=1, le=600, description="how long it goes on [s]")
