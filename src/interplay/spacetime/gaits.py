@@ -17,16 +17,16 @@ from interplay.spacetime.solving import Progress, Solution, solve
 from interplay.spacetime.styles import style
 
 WALK = (
-    Phase(3, 0.06, HEEL, TOE),
-    Phase(4, 0.08, FLAT, TOE),
-    Phase(8, 0.26, FLAT, SWING),
-    Phase(5, 0.16, TOE, SWING),
+    Phase(3, 0.08, HEEL, TOE),
+    Phase(2, 0.04, FLAT, TOE),
+    Phase(12, 0.34, FLAT, SWING),
+    Phase(5, 0.13, TOE, SWING),
 )
 RUN = (
     Phase(3, 0.04, HEEL, SWING),
-    Phase(6, 0.12, FLAT, SWING),
-    Phase(5, 0.10, TOE, SWING),
-    Phase(5, 0.10, SWING, SWING),
+    Phase(4, 0.08, FLAT, SWING),
+    Phase(7, 0.14, TOE, SWING),
+    Phase(8, 0.12, SWING, SWING),
 )
 
 
