@@ -31,6 +31,10 @@ RUN = (
 
 
 GAITS = {"walk": WALK, "run": RUN}
+USUAL = {"walk": 1.3, "run": 3.0}
+"""At what speed [m/s] a man of 1.74 m takes about as long as they say."""
+BEND = {"walk": 0.7, "run": 1.1}
+"""How far knees bend as they pass, in the guess [rad]."""
 ROUGH, MOST_MESHES = np.array([0.1, 0.01, 1.5e-3]), 4
 """What may be off between points in each phase: force on the root over the weight, at worst and on the mean, and slip [m]; and how many
 meshes are tried at most."""
@@ -38,8 +42,20 @@ COARSEST, SHORTEST_MESH = 0.03, 0.008
 """Longest and shortest interval of a mesh [s]."""
 
 
+def paced(body: Body, kind: str, speed: float) -> list[Phase]:
+    """Return the phases of a gait, about as long as they are at a speed: feet stand for a shorter time at a higher one."""
+    size = np.sqrt(float(body.scene.qpos[body.qpos_start + 2]) / 0.9)
+    faster = speed / size / USUAL[kind]
+    stands, floats = faster ** (-0.5 if kind == "walk" else -0.6), faster**0.4
+    return [
+        p._replace(seconds=p.seconds * size * (floats if p.left == p.right == SWING else stands))
+        for p in pick("gait", kind, GAITS)
+    ]
+
+
 def guess(body: Body, phases: Sequence[Phase], speed: float) -> Course:
     """Return a crude gait: legs swing by a sine, knees bend as they pass, arms swing against them."""
+    bend = BEND["run" if phases[-1].left == SWING else "walk"]
     seconds = sum(p.seconds for p in phases)
     times = np.linspace(0.0, seconds, 41)
     q = np.tile(body.coordinates(body.scene.qpos), (len(times), 1))
@@ -50,7 +66,7 @@ def guess(body: Body, phases: Sequence[Phase], speed: float) -> Course:
     for side, sign in (("left", 1.0), ("right", -1.0)):
         swing = np.clip(np.sin(turn), 0, 1) * (side == "right")
         q[:, index[f"{side}_hip_flexion"]] = sign * reach * np.cos(turn) + 0.1 + 0.3 * swing
-        q[:, index[f"{side}_knee_flexion"]] = 0.2 + 0.7 * swing
+        q[:, index[f"{side}_knee_flexion"]] = 0.2 + bend * swing
         q[:, index[f"{side}_ankle_flexion"]] = 0.0
         q[:, index[f"{side}_shoulder_flexion"]] = -sign * 0.4 * reach * np.cos(turn)
         q[:, index[f"{side}_elbow_flexion"]] = 0.5
@@ -69,8 +85,7 @@ class Gait(NamedTuple):
 
 def gait(body: Body, kind: str, speed: float, progress: Progress | None = None) -> Gait:
     """Return an optimal walk or run at a speed [m/s], from nothing; its mesh is refined until it holds between its points."""
-    size = np.sqrt(float(body.scene.qpos[body.qpos_start + 2]) / 0.9)
-    phases = [p._replace(seconds=p.seconds * size) for p in pick("gait", kind, GAITS)]
+    phases = paced(body, kind, speed)
     begin, found = guess(body, phases, speed), []
     for attempt in range(MOST_MESHES):
         unknowns = Unknowns()
