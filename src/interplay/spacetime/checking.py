@@ -5,12 +5,14 @@ Nothing of the program is used here but the motion and its ground forces: invers
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import mujoco
 import numpy as np
 
 from interplay.models.base import solid_shapes
+from interplay.scene.scene import Scene
 from interplay.spacetime.body import ROOT
 from interplay.spacetime.part import CARRIES, CORNERS, SIDES, Part
 
@@ -84,31 +86,42 @@ def sampled(part: Part, x: np.ndarray, times: np.ndarray | None = None) -> Sampl
 
 def figures(part: Part, x: np.ndarray) -> Figures:
     """Return what a part is worth, over all moments and all pairs of its parts."""
-    body, m = part.body, part.body.scene.model
+    body = part.body
     seen = sampled(part, x)
     weight = body.mass * body.gravity
     root = np.linalg.norm(seen.residual[:, :3], axis=1) / weight
     own = slice(body.dof_start + ROOT, body.dof_start + body.n)
     hinges = seen.qpos[:, body.qpos_start + 7 : body.qpos_start + body.n + 1]
     beyond = np.maximum(body.low - hinges, hinges - body.high)
-    depth, d, solid = 0.0, mujoco.MjData(m), solid_shapes(m)
-    feet = {body.bodies[part.sole(side).link] for side in SIDES}
-    for qpos in seen.qpos:
-        d.qpos[:] = qpos
-        mujoco.mj_fwdPosition(m, d)
-        for contact in d.contact:
-            bodies = set(m.geom_bodyid[contact.geom].tolist())
-            if solid[contact.geom].all() and not (0 in bodies and bodies & feet):
-                depth = max(depth, -float(contact.dist))
     return Figures(
         float(root.mean()),
         float(root.max()),
         float(_slips(part, seen).max()),
         float((np.abs(seen.torque[:, own]) / body.torque).max()),
         float(beyond.max(initial=0.0)),
-        depth,
+        overlap(body.scene, seen.qpos, [part]),
         float(seen.force[..., 2].sum(axis=2).max() / weight),
     )
+
+
+def overlap(scene: Scene, configurations: np.ndarray, parts: Sequence[Part]) -> float:
+    """Return the deepest overlap of any two things of which one is a part's, but of feet and the ground [m]; of all pairs of parts.
+
+    What moves and is no part's is not looked at: where it is, is not known here.
+    """
+    m, depth = scene.model, 0.0
+    d, solid = mujoco.MjData(m), solid_shapes(m)
+    feet = {part.body.bodies[part.sole(side).link] for part in parts for side in SIDES}
+    known = {b for part in parts for b in part.body.bodies}
+    known |= {b for b in range(m.nbody) if m.body_weldid[b] == 0}
+    for qpos in configurations:
+        d.qpos[:] = qpos
+        mujoco.mj_fwdPosition(m, d)
+        for contact in d.contact:
+            bodies = set(m.geom_bodyid[contact.geom].tolist())
+            if solid[contact.geom].all() and bodies <= known and not (0 in bodies and bodies & feet):
+                depth = max(depth, -float(contact.dist))
+    return depth
 
 
 def roughest(part: Part, x: np.ndarray) -> np.ndarray:

@@ -19,6 +19,7 @@ from interplay.spacetime.body import ROOT, Body, Point
 
 SIDES = ("left", "right")
 SWING, HEEL, FLAT, TOE = "swing", "heel", "flat", "toe"
+MIRRORED, AGAIN = "mirrored", "again"
 GAUSS = (0.5 - 0.5 / np.sqrt(3.0), 0.5 + 0.5 / np.sqrt(3.0))
 TORQUE, FORCE, WRENCH = 50.0, 300.0, 100.0
 """Units of torques [N·m], of ground forces [N] and of the root's rows [N, N·m] in the program, whose numbers are then near 1."""
@@ -29,6 +30,8 @@ OFF_STOPS = 0.02
 STRENGTH = 0.8
 """What motors give at most at points, of what they can: between them they may have to give more."""
 FRICTION = 0.8
+HALF = 0.6
+"""What is no longer than half a cycle [s]: of longer parts changes of ground forces are counted per second, too."""
 CLEARANCE = 0.03
 """How high the middle of a swing is over the ground at least [m]."""
 CORNERS = ((1, 1), (1, -1), (-1, 1), (-1, -1))
@@ -133,11 +136,15 @@ class Part:
         self.before: dict[str, int] = dict.fromkeys(SIDES, 0)
         self.after: dict[str, int] = dict.fromkeys(SIDES, 0)
         """For how many intervals a swing goes on before the part begins, and after it ends."""
-        self.wraps = False
-        """Whether what follows is its mirror image."""
+        self.wraps: str | None = None
+        """What follows: ``MIRRORED``, its mirror image, or ``AGAIN``, itself, somewhere else; or something else (None)."""
+        self.given: set[int] = set()
+        """Knots whose states are given, or follow from others: there feet say where footprints are, and nothing else."""
+        self.over = self.span
+        """What the objective is divided by: by default the time, that is per second."""
         self.stances = self._stances()
-        prints = np.array([self._guessed(at_knots, side, first) for side, first, _ in self.stances]).reshape(-1, 3)
-        self.prints = unknowns.add("footprints", prints)
+        self.prints = unknowns.add("footprints", np.zeros((len(self.stances), 3)))
+        self.reprint(at_knots)
 
     # -- feet ----------------------------------------------------------------------------------------------------------
 
@@ -159,6 +166,11 @@ class Part:
         """Return the knots of a phase, its ends included."""
         mine = np.flatnonzero(self.phase_of == phase)
         return range(int(mine[0]), int(mine[-1]) + 2)
+
+    def reprint(self, guess: np.ndarray) -> None:
+        """Guess footprints from where feet are in some coordinates at knots (K + 1, n)."""
+        for mine, (side, first, _) in zip(self.prints, self.stances, strict=True):
+            self.unknowns.guess[mine] = self._guessed(guess, side, first)
 
     def _guessed(self, guess: np.ndarray, side: str, phase: int) -> np.ndarray:
         """Return where a foot is in the middle of a stance's first phase: (x, y, yaw)."""
@@ -210,7 +222,7 @@ class Part:
         for i in range(self.intervals):
             knots, rate = (self.q[i], self.v[i], self.q[i + 1], self.v[i + 1]), self.rate[[self.phase_of[i]]]
             for p in (2 * i, 2 * i + 1):
-                where.append(np.concatenate([*knots, rate, self.tau[p], self.force[p].ravel(), self.span]))
+                where.append(np.concatenate([*knots, rate, self.tau[p], self.force[p].ravel(), self.over]))
         constants = np.tile(np.array(GAUSS)[:, None], (self.intervals, 1))
         zero = np.zeros((len(where), n))
 
@@ -253,9 +265,13 @@ class Part:
 
         points = 2 * self.intervals
         pairs = [(self.force[p, s], self.force[p + 1, s]) for p in range(points - 1) for s in (0, 1)]
-        pairs += [(self.force[points - 1, 1 - s], self.force[0, s]) for s in (0, 1)] if self.wraps else []
+        if self.wraps:
+            pairs += [
+                (self.force[points - 1, 1 - s if self.wraps == MIRRORED else s], self.force[0, s]) for s in (0, 1)
+            ]
         where = np.array([np.concatenate([a.ravel(), b.ravel()]) for a, b in pairs])
-        constants = np.full((len(where), 1), points / 20)
+        seconds = sum(phase.seconds for phase in self.phases)
+        constants = np.full((len(where), 1), points / 20 * min(1.0, HALF / seconds) ** 2)
         none = np.zeros((len(where), 0))
         return Block(Kernel("changes", 24, 1, inner), where, constants, none, none, lambda place, row: "")
 
@@ -287,11 +303,15 @@ class Part:
                 lo, hi = np.full(16, -INF), np.full(16, INF)
                 for row in fixed:
                     lo[row] = hi[row] = lo[row + 8] = hi[row + 8] = 0.0
-                if self.wraps and k == self.intervals:  # the mirror image of the first knot, where they hold
-                    fixed, lo, hi = [0, 1, 2, 3, 4, 5], np.full(16, -INF), np.full(16, INF)
-                for row in {2, 5} - set(fixed):  # heights of heel and toes
-                    lo[row] = self._least_height(side, k, modes)
-                where.append(np.concatenate([self.q[k], self.v[k], self.prints[self._stance_at(side, k)]]))
+                if k in self.given:
+                    lo, hi = np.full(16, -INF), np.full(16, INF)
+                    for row in {0, 1, 3, 4, 6} & set(fixed) - ({3, 4} if 0 in fixed else set()):
+                        lo[row] = hi[row] = 0.0
+                else:
+                    for row in {2, 5} - set(fixed):  # heights of heel and toes
+                        lo[row] = self._least_height(side, k, modes)
+                mark = self.prints[self._stance_at(side, k)] if len(self.prints) else self.q[k, :3]
+                where.append(np.concatenate([self.q[k], self.v[k], mark]))
                 low.append(lo)
                 high.append(hi)
             out.append(
@@ -319,14 +339,14 @@ class Part:
             return 0, ca.vertcat(*rows)
 
         kernel = body.kernel(("apart",), lambda: Kernel("apart", body.n, 0, inner))
-        last = self.intervals if self.wraps else self.intervals + 1
-        low = np.ones((last, len(pairs)))
+        free = [k for k in range(self.intervals + 1) if k not in self.given]
+        low = np.ones((len(free), len(pairs)))
 
         def label(place: int, row: int) -> str:
             one, other = (body.links[point.link].name for point in pairs[row][:2])
-            return f"{one} off {other} of {body.name} at knot {place}"
+            return f"{one} off {other} of {body.name} at knot {free[place]}"
 
-        return Block(kernel, self.q[:last], np.zeros((last, 0)), low, np.full_like(low, INF), label)
+        return Block(kernel, self.q[free], np.zeros((len(free), 0)), low, np.full_like(low, INF), label)
 
     def _stance_at(self, side: str, knot: int) -> int:
         """Return the stance of a knot, or, in a swing, any."""

@@ -15,9 +15,10 @@ from interplay.motion.clip import Clip, Touch
 from interplay.motion.clip_file import CLIP_FILE
 from interplay.motion.clip_model import clip_from_configurations
 from interplay.scene.scene import Scene
-from interplay.spacetime.checking import Figures, figures, sampled
+from interplay.spacetime.checking import Figures, figures, overlap, sampled
 from interplay.spacetime.gaits import Gait
 from interplay.spacetime.part import FLAT, HEEL, SIDES, SWING, TOE, Phase
+from interplay.spacetime.problem import Found
 from interplay.spacetime.solving import Solution
 from interplay.view.camera import Camera
 
@@ -112,6 +113,34 @@ def perform_gait(name: str, gait: Gait, steps: int) -> Performance:
     words = [_word(part.phases[k], bool(o)) for k, o in zip(seen.phase, odd, strict=True)]
     worth = {body.name: figures(part, gait.x)}
     return Performance(name, body.scene, time, qpos, qvel, qacc, tau, words, touches, worth, gait.solutions)
+
+
+def perform(name: str, found: Found) -> Performance:
+    """Return all parts of what was found, in their scene, at one real time, until the first of them ends."""
+    parts, x = found.parts, found.x
+    scene = next(iter(parts.values())).body.scene
+    time = np.arange(0.0, min(part.times(x)[-1] for part in parts.values()), 1.0 / FPS)
+    qpos = np.tile(scene.qpos, (len(time), 1))
+    qvel, qacc, tau = (np.zeros((len(time), scene.model.nv)) for _ in range(3))
+    words: list[list[str]] = []
+    touches: list[Touch] = []
+    for who, part in parts.items():
+        body, seen = part.body, sampled(part, x, time)
+        own = slice(body.qpos_start, body.qpos_start + body.n + 1)
+        qpos[:, own] = seen.qpos[:, own]
+        own = slice(body.dof_start, body.dof_start + body.n)
+        for to, of in ((qvel, seen.qvel), (qacc, seen.qacc), (tau, seen.torque)):
+            to[:, own] = of[:, own]
+        spans = [float(x[part.rate[k]]) * phase.intervals for k, phase in enumerate(part.phases)]
+        touches += _touches(who, part.phases, spans, len(part.phases))
+        said = [_word(part.phases[k], False) for k in seen.phase]
+        words.append([f"{who}: {word}" if len(parts) > 1 else word for word in said])
+    worth = {who: figures(part, x) for who, part in parts.items()}
+    if len(parts) > 1:
+        depth = overlap(scene, qpos, list(parts.values()))
+        worth = {who: one._replace(depth=max(one.depth, depth)) for who, one in worth.items()}
+    phases = ["; ".join(each) for each in zip(*words, strict=True)]
+    return Performance(name, scene, time, qpos, qvel, qacc, tau, phases, touches, worth, found.solutions)
 
 
 def _touches(name: str, phases: Sequence[Phase], spans: Sequence[float], per_half: int) -> list[Touch]:
