@@ -46,6 +46,7 @@ class Sampled(NamedTuple):
     qacc: np.ndarray
     torque: np.ndarray
     force: np.ndarray
+    pull: np.ndarray
     phase: np.ndarray
     residual: np.ndarray
 
@@ -57,7 +58,7 @@ def sampled(part: Part, x: np.ndarray, times: np.ndarray | None = None) -> Sampl
         knots, shares = part.times(x), (np.arange(SAMPLES) + 0.5) / SAMPLES
         times = (knots[:-1, None] + np.diff(knots)[:, None] * shares).ravel()
     course, acceleration, phase = part.course(x, times)
-    ground = np.asarray(course.force)
+    ground, pull = np.asarray(course.force), np.asarray(course.pull)
     d, T = mujoco.MjData(m), len(course.time)
     own = slice(body.dof_start, body.dof_start + body.n)
     qpos = np.tile(body.scene.qpos, (T, 1))
@@ -74,14 +75,14 @@ def sampled(part: Part, x: np.ndarray, times: np.ndarray | None = None) -> Sampl
         needed = np.zeros(m.nv)
         mujoco.mj_mulM(m, d, needed, qacc[k])
         needed += d.qfrc_bias - d.qfrc_passive
-        for corners, forces in zip(soles, ground[k], strict=True):
+        for corners, forces in zip([*soles, part.pulled], [*ground[k], pull[k]], strict=True):
             for corner, force in zip(corners, forces, strict=True):
                 b = body.bodies[corner.link]
                 mujoco.mj_jac(m, d, jac, None, d.xpos[b] + d.xmat[b].reshape(3, 3) @ corner.place, b)
                 needed -= jac.T @ force
         residual[k], torque[k, own] = needed[own][:ROOT], needed[own]
         torque[k, body.dof_start : body.dof_start + ROOT] = 0.0
-    return Sampled(course.time, qpos, qvel, qacc, torque, ground, phase, residual)
+    return Sampled(course.time, qpos, qvel, qacc, torque, ground, pull, phase, residual)
 
 
 def figures(part: Part, x: np.ndarray) -> Figures:
