@@ -37,6 +37,10 @@ class Figures(NamedTuple):
     peak_force: float
 
 
+Touching = Sequence[tuple[str, str]]
+"""Pairs of bodies, by name."""
+
+
 class Sampled(NamedTuple):
     """A part at many moments, in MuJoCo's terms, of a scene in which it is alone or not."""
 
@@ -105,22 +109,23 @@ def figures(part: Part, x: np.ndarray) -> Figures:
     )
 
 
-def overlap(scene: Scene, configurations: np.ndarray, parts: Sequence[Part]) -> float:
+def overlap(scene: Scene, configurations: np.ndarray, parts: Sequence[Part], touching: Touching = ()) -> float:
     """Return the deepest overlap of any two things of which one is a part's, but of feet and the ground [m]; of all pairs of parts.
 
-    What moves and is no part's is not looked at: where it is, is not known here.
+    Pairs of bodies that touch on purpose are left out. What moves and is no part's is not looked at: where it is, is not known here.
     """
     m, depth = scene.model, 0.0
     d, solid = mujoco.MjData(m), solid_shapes(m)
     feet = {part.body.bodies[part.sole(side).link] for part in parts for side in SIDES}
     known = {b for part in parts for b in part.body.bodies}
+    meant = [{m.body(one).id, m.body(other).id} for one, other in touching]
     known |= {b for b in range(m.nbody) if m.body_weldid[b] == 0}
     for qpos in configurations:
         d.qpos[:] = qpos
         mujoco.mj_fwdPosition(m, d)
         for contact in d.contact:
             bodies = set(m.geom_bodyid[contact.geom].tolist())
-            if solid[contact.geom].all() and bodies <= known and not (0 in bodies and bodies & feet):
+            if solid[contact.geom].all() and bodies <= known and bodies not in meant and not (0 in bodies and bodies & feet):
                 depth = max(depth, -float(contact.dist))
     return depth
 
