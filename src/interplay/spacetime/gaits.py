@@ -11,9 +11,10 @@ import numpy as np
 from interplay.errors import pick
 from interplay.spacetime.blocks import Block, Kernel
 from interplay.spacetime.body import ROOT, Body
-from interplay.spacetime.part import FLAT, HEEL, MIRRORED, SWING, TOE, Course, Part, Phase, Style, Tie
+from interplay.spacetime.part import FLAT, HEEL, MIRRORED, SWING, TOE, Course, Part, Phase
 from interplay.spacetime.problem import Law, Problem, Role, Stage, find
 from interplay.spacetime.solving import Progress, Solution
+from interplay.spacetime.styles import style
 
 WALK = (
     Phase(3, 0.06, HEEL, TOE),
@@ -30,38 +31,6 @@ RUN = (
 
 
 GAITS = {"walk": WALK, "run": RUN}
-ELBOWS = {"walk": 0.35, "run": 1.4}
-"""How far elbows are bent [rad]."""
-ARMS = 0.6
-"""How far an arm swings against its leg, of what that does."""
-TURNING = 8.0
-"""What it costs to turn hips off the way [1/rad²]: by torques alone they turn by 40° each way, people's by 5°."""
-
-
-def style(body: Body, elbows: float = 0.35) -> Style:
-    """Return what is minimised: torques alike, arms, trunk and head near their rest, elbows bent [rad], hips that hardly turn."""
-    n = body.n
-    rest, posture, calm = np.zeros(n), np.zeros(n), np.zeros(n)
-    q0 = body.coordinates(body.scene.qpos)
-    rest[ROOT:] = q0[ROOT:]
-    effort = np.full(n - ROOT, 1.0)
-    for k, joint in enumerate(body.joints):
-        arm = any(part in joint for part in ("shoulder", "elbow", "wrist", "forearm"))
-        trunk = any(part in joint for part in ("torso", "neck", "head", "waist"))
-        if arm:
-            posture[ROOT + k], calm[ROOT + k] = 0.5, 0.001
-        if trunk:
-            posture[ROOT + k], calm[ROOT + k] = 2.0, 0.002
-        if "ankle" in joint:
-            calm[ROOT + k] = 0.0005
-        if "elbow" in joint:
-            rest[ROOT + k] = elbows
-    posture[3:6], calm[3:6] = (TURNING, 1.0, 1.0), 0.005
-    index = {joint: ROOT + k for k, joint in enumerate(body.joints)}
-    arms = [(index[f"{side}_shoulder_flexion"], index[f"{side}_hip_flexion"]) for side in ("left", "right")]
-    posture[[shoulder for shoulder, _ in arms]] = 0.0
-    ties = tuple(Tie(((shoulder, 1.0), (hip, ARMS)), ARMS * 0.2, 2.0) for shoulder, hip in arms)
-    return Style(effort, rest, posture, calm, ties)
 
 
 def guess(body: Body, phases: Sequence[Phase], speed: float) -> Course:
@@ -97,7 +66,7 @@ def gait(body: Body, kind: str, speed: float, progress: Progress | None = None) 
     """Return an optimal walk or run at a speed [m/s], from nothing."""
     size = np.sqrt(float(body.scene.qpos[body.qpos_start + 2]) / 0.9)
     phases = tuple(p._replace(seconds=p.seconds * size) for p in pick("gait", kind, GAITS))
-    role = Role(body, phases, style(body, ELBOWS[kind]), guess(body, phases, speed))
+    role = Role(body, phases, style(body, kind), guess(body, phases, speed))
     found = find(Problem({body.name: role}, [half_cycle(body.name, speed)]), progress=progress)
     part = found.parts[body.name]
     ahead = found.x[part.q[-1, 0]] - found.x[part.q[0, 0]]

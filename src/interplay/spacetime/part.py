@@ -24,8 +24,8 @@ GAUSS = (0.5 - 0.5 / np.sqrt(3.0), 0.5 + 0.5 / np.sqrt(3.0))
 TORQUE, FORCE, WRENCH, PULL = 50.0, 300.0, 100.0, 50.0
 """Units of torques [N·m], of ground forces [N], of the root's rows [N, N·m] and of forces of others [N] in the program, whose numbers are
 then near 1."""
-SHRINKS, STRETCHES, LONGEST = 0.3, 1.8, 0.034
-"""Bounds of an interval, of what it is at first, and at most [s]: where one is stretched, the motion cheats between its points."""
+SHRINKS, STRETCHES, SHORTEST, LONGEST = 0.3, 1.8, 0.006, 0.034
+"""Bounds of an interval, of what it is at first, and at least and at most [s]: where one is stretched, the motion cheats between its points."""
 OFF_STOPS = 0.02
 """How far from their stops joints stay at knots [rad]: between them they may come nearer."""
 STRENGTH = 0.8
@@ -83,9 +83,13 @@ class Tie(NamedTuple):
 
 
 class Style(NamedTuple):
-    """What is minimised, per second: squares of torques, forces and their changes, of what is off the rest posture, of speeds, of ties."""
+    """What is minimised, per second.
+
+    Squares of torques and of their rates, of ground forces and their changes, of what is off the rest posture, of speeds, of ties.
+    """
 
     effort: np.ndarray
+    haste: np.ndarray
     rest: np.ndarray
     posture: np.ndarray
     calm: np.ndarray
@@ -114,7 +118,8 @@ class Part:
         self.phase_of = np.repeat(np.arange(len(counts)), counts)
         """The phase of each interval."""
         pace = np.array([phase.seconds / phase.intervals for phase in phases])
-        self.rate = unknowns.add("rates", pace, SHRINKS * pace, np.maximum(np.minimum(STRETCHES * pace, LONGEST), pace))
+        shortest = np.minimum(np.maximum(SHRINKS * pace, SHORTEST), pace)
+        self.rate = unknowns.add("rates", pace, shortest, np.maximum(np.minimum(STRETCHES * pace, LONGEST), pace))
         times = self.times(unknowns.guess)
         low, high = np.full(n, -INF), np.full(n, INF)
         low[ROOT:], high[ROOT:] = body.low + OFF_STOPS, body.high - OFF_STOPS
@@ -204,7 +209,15 @@ class Part:
 
     def blocks(self) -> list[Block]:
         """Return all that makes it a motion: dynamics, friction, feet, time."""
-        return [self._dynamics(), self._friction(), self._changes(), *self._feet(), self._apart(), self._time()]
+        return [
+            self._dynamics(),
+            self._friction(),
+            self._changes(),
+            self._haste(),
+            *self._feet(),
+            self._apart(),
+            self._time(),
+        ]
 
     def _dynamics(self) -> Block:
         body, n, style = self.body, self.body.n, self.style
@@ -295,6 +308,33 @@ class Part:
         constants = np.full((len(where), 1), points / 20 * min(1.0, HALF / seconds) ** 2)
         none = np.zeros((len(where), 0))
         return Block(Kernel("changes", 24, 1, inner), where, constants, none, none, lambda place, row: "")
+
+    def _haste(self) -> Block:
+        """How fast torques change: muscles take time, and what is quick costs more than what is strong."""
+        nj, points = self.body.n - ROOT, 2 * self.intervals
+        within, across = GAUSS[1] - GAUSS[0], GAUSS[0]
+
+        def inner(y: Any, c: Any) -> tuple[Any, Any]:
+            before, after, (first, second), span = y[:nj], y[nj : 2 * nj], ca.vertsplit(y[2 * nj : -1]), y[-1]
+            change = c[2:] * after - before
+            seconds = c[0] * first + c[1] * second
+            return ca.dot(ca.DM(self.style.haste) * change, change) / (seconds * span), ca.SX(0, 1)
+
+        rates = self.rate[self.phase_of]
+        pairs = [(p, p + 1, np.ones(nj), np.arange(nj)) for p in range(points - 1)]
+        if self.wraps:
+            order, sign = self.body.mirror()
+            pairs.append((points - 1, 0, sign[ROOT:], order[ROOT:] - ROOT))
+        where, constants = [], []
+        for p, q, sign, order in pairs:
+            a, b = p // 2, q // 2
+            where.append(np.concatenate([self.tau[p], self.tau[q][order], [rates[a], rates[b]], self.span]))
+            constants.append(np.concatenate([[within, 0.0] if a == b and q > p else [across, across], sign]))
+        none = np.zeros((len(where), 0))
+        kernel = self.body.kernel(
+            ("haste", self.style.haste.tobytes()), lambda: Kernel("haste", 2 * nj + 3, 2 + nj, inner)
+        )
+        return Block(kernel, np.array(where), np.array(constants), none, none, lambda place, row: "")
 
     def _feet(self) -> list[Block]:
         """Where feet stand, they stay; where they swing, they keep off the ground."""
