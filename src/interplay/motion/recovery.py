@@ -203,6 +203,9 @@ class Recovery:
     def _go_back(self, sim: Simulation, seen: Capture) -> None:
         """Bring a foot back when she stands on the other one; or shift over to that; or be done."""
         found, height = self._way_back(sim), seen.height
+        for side in SIDES:
+            if found is None or side != found.side:
+                self._keep(sim, self._soles[side])
         if found is None:
             self._disturbed = False
             self._stand(sim)
@@ -316,6 +319,12 @@ class Recovery:
             return aim(sim, self.model, self.on, step.side, seen, left)[0]
         stance = standing(sim, self.model)[other_side(step.side)].place[:2]
         return landing(sim, self.model, self.on, step.goal._replace(place=stance + step.goal.place[:2]), left)
+
+    def _keep(self, sim: Simulation, sole: str) -> None:
+        """Count on a sole again that had begun to leave, and need not."""
+        if sim.contacts.find(sole).released_at < math.inf:
+            sim.contacts.remove(sole, self.on)
+            self._put_down(sim, sole)
 
     def _put_down(self, sim: Simulation, sole: str) -> None:
         sim.contacts.add(sole, self.on, friction=self._friction, landing=True, fade=0.04)
