@@ -74,7 +74,7 @@ def scored(
         raise InputError(f"{body.name}: expected an action that lasts")
     laws: list[Law] = [
         Given(who, BEGIN, row.knots.q[0], row.knots.v[0]),
-        Given(who, END, *doing.end, free=(0, 1)),
+        Given(who, END, *doing.end, free=() if doing.there else (0, 1)),
         Fixed(who, timing="timing" not in free, footprints="footprints" not in free),
     ]
     turned = abs(float(doing.end[0][3] - row.knots.q[0, 3])) > TURNED

@@ -25,6 +25,8 @@ TORQUE, FORCE, WRENCH = 50.0, 300.0, 100.0
 """Units of torques [N·m], of ground forces [N] and of the root's rows [N, N·m] in the program, whose numbers are then near 1."""
 SHRINKS, STRETCHES, LONGEST = 0.3, 1.8, 0.034
 """Bounds of an interval, of what it is at first, and at most [s]: where one is stretched, the motion cheats between its points."""
+BRIEFEST = 0.006
+"""Shortest an interval becomes, unless it begins so [s]: from mesh to mesh phases would else shrink to nothing."""
 OFF_STOPS = 0.02
 """How far from their stops joints stay at knots [rad]: between them they may come nearer."""
 STRENGTH = 0.8
@@ -102,7 +104,8 @@ class Part:
         self.phase_of = np.repeat(np.arange(len(counts)), counts)
         """The phase of each interval."""
         pace = np.array([phase.seconds / phase.intervals for phase in phases])
-        self.rate = unknowns.add("rates", pace, SHRINKS * pace, np.maximum(np.minimum(STRETCHES * pace, LONGEST), pace))
+        least = np.maximum(SHRINKS * pace, np.minimum(BRIEFEST, pace))
+        self.rate = unknowns.add("rates", pace, least, np.maximum(np.minimum(STRETCHES * pace, LONGEST), pace))
         times = self.times(unknowns.guess)
         low, high = np.full(n, -INF), np.full(n, INF)
         low[ROOT:], high[ROOT:] = body.low + OFF_STOPS, body.high - OFF_STOPS
