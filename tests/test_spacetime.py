@@ -16,7 +16,7 @@ from test_characters import character
 ca = pytest.importorskip("casadi")
 
 from interplay.compositions import composition, compositions  # noqa: E402
-from interplay.spacetime.blocks import Block, Kernel, Unknowns, program  # noqa: E402
+from interplay.spacetime.blocks import Block, Kernel, Program, Unknowns  # noqa: E402
 from interplay.spacetime.body import Body  # noqa: E402
 from interplay.spacetime.gaits import GAITS, gait, guess, mirrored, style  # noqa: E402
 from interplay.spacetime.part import MIRRORED, Part  # noqa: E402
@@ -81,25 +81,26 @@ def walk_problem(kind="walk", speed=1.2):
 
 def test_derivatives_of_the_whole_program_are_those_of_central_differences():
     _, unknowns, blocks = walk_problem()
-    whole, rng = program(unknowns, blocks), np.random.default_rng(3)
-    value = ca.Function("value", [whole.nlp["x"]], [whole.nlp["f"], whole.nlp["g"]])
+    whole, rng = Program(unknowns, blocks), np.random.default_rng(3)
     x = unknowns.guess + 0.02 * rng.normal(size=unknowns.size)
-    _, slope = whole.derivatives["grad_f"](x, [])
-    _, jacobian = whole.derivatives["jac_g"](x, [])
     lam, way, h = rng.normal(size=len(whole.low)), rng.normal(size=unknowns.size), 1e-5
-    assert slope.is_dense()  # of one that is not, IPOPT reads what was never written
-    ahead, behind = value(x + h * way), value(x - h * way)
-    assert_allclose(float(slope.T @ way), float(ahead[0] - behind[0]) / (2 * h), rtol=1e-6)
-    rows = np.asarray(ahead[1] - behind[1]).ravel() / (2 * h)
-    assert_allclose(np.asarray(jacobian @ way).ravel(), rows, atol=1e-6 * np.abs(rows).max())
-    half = whole.derivatives["hess_lag"](x, [], 0.7, lam)
-    hessian = half + half.T - ca.diag(ca.diag(half))
 
-    def lagrangian_slope(at):
-        return 0.7 * whole.derivatives["grad_f"](at, [])[1] + whole.derivatives["jac_g"](at, [])[1].T @ lam
+    def jacobian(at):
+        pattern = whole.jacobian_pattern.copy()
+        pattern.data = whole.jacobian(at)
+        return pattern
 
-    bent = np.asarray(lagrangian_slope(x + h * way) - lagrangian_slope(x - h * way)).ravel() / (2 * h)
-    assert_allclose(np.asarray(hessian @ way).ravel(), bent, atol=1e-5 * np.abs(bent).max())
+    (f1, g1), (f0, g0) = (whole.values(x + k * h * way) for k in (1, -1))
+    assert_allclose(whole.gradient(x) @ way, (f1 - f0) / (2 * h), rtol=1e-6)
+    rows = (g1 - g0) / (2 * h)
+    assert_allclose(jacobian(x) @ way, rows, atol=1e-6 * np.abs(rows).max())
+    half = whole.hessian_pattern.copy()
+    half.data = whole.hessian(x, 0.7, lam)
+    assert (half.indices <= np.repeat(np.arange(x.size), np.diff(half.indptr))).all()  # above its diagonal
+    slopes = [0.7 * whole.gradient(at) + jacobian(at).T @ lam for at in (x + h * way, x - h * way)]
+    bent = (slopes[0] - slopes[1]) / (2 * h)
+    found = half @ way + half.T @ way - half.diagonal() * way
+    assert_allclose(found, bent, atol=1e-5 * np.abs(bent).max())
 
 
 @pytest.fixture(scope="module")

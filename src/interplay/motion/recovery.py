@@ -16,6 +16,7 @@ from interplay.constraints.contact import Contact
 from interplay.errors import ContactError, number
 from interplay.motion.behaviour import Behaviour
 from interplay.motion.catching import (
+    SINK,
     Aimed,
     Capture,
     Step,
@@ -267,12 +268,13 @@ class Recovery:
         step = Step(side, feet[side], sim.time, seconds, catching, beside, lunging)
         sim.contacts.remove(sole, self.on)
         self._stand(sim, over=(stance,), catching=catching)
-        self._swing(step, end, slope(sim, self.on))
+        self._swing(sim, step, end, slope(sim, self.on))
 
-    def _swing(self, step: Step, end: Footprint, tilt: np.ndarray) -> None:
+    def _swing(self, sim: Simulation, step: Step, end: Footprint, tilt: np.ndarray) -> None:
         """Lead a foot."""
         sole = self._soles[step.side]
-        self._step, self._aimed = step, Aimed(step, end, tilt)
+        sink = SINK if sim.world.finds_contacts else 0.0
+        self._step, self._aimed = step, Aimed(step, end, tilt, sink)
         place, turn = (Part(self._aimed, slice(0, 3), slice(0, 3)), Part(self._aimed, slice(3, 7), slice(3, 6)))
         firm = 1.0 if step.catching else GENTLE
         flat = Orientation(sole, turn, weight=FLAT * firm, stiffness=300.0 * firm, max_speed=math.inf)
@@ -291,7 +293,7 @@ class Recovery:
             step = step._replace(start=now, begin=sim.time, seconds=swing_seconds(seen), catching=True, lunging=False)
             self.steps += 1
             self._stand(sim, over=(stance,), catching=True)
-            self._swing(step, step.start, slope(sim, self.on))
+            self._swing(sim, step, step.start, slope(sim, self.on))
         gone = sim.time - step.begin
         if gone < AIMS_UNTIL * step.seconds and self._aimed is not None:
             self._aimed.aim(self._target(sim, step, seen, max(step.seconds - gone, 0.0)), slope(sim, self.on))
@@ -406,7 +408,7 @@ class Recovery:
         if data["step"] is not None:
             side, start, begin, seconds, catching, goal, lunging = data["step"]
             step = Step(side, _footprint(start), begin, seconds, catching, _footprint(goal), lunging)
-            self._swing(step, _footprint(data["end"]), np.array(data["tilt"]))
+            self._swing(sim, step, _footprint(data["end"]), np.array(data["tilt"]))
 
 
 def _plain(footprint: Footprint) -> list[Any]:

@@ -1,8 +1,7 @@
-"""A large problem as blocks: the same small function of some unknowns, at many places, with exact derivatives (CasADi, IPOPT).
+"""A large problem as blocks: the same small function of some unknowns, at many places, with exact derivatives.
 
-A block is y = Y(z, c), then cost and rows of y, for each place's unknowns z and constants c. Derivatives are those of the inner function,
-carried outward by the chain rule: for inverse dynamics at a point between two knots the second ones cost less than half of what they
-cost taken at once, as y is small where z is not. Values of all places lie in one vector, and sparse matrices put them where they belong.
+A block is y = Y(z, c), then cost and rows of y, for each place's unknowns z and constants c. Values and derivatives at all places of a block
+come from one tape (`kernels.py`); where they belong in the gradient and the sparse matrices of the whole is settled once.
 """
 
 from __future__ import annotations
@@ -10,46 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-import casadi as ca
+import numba
 import numpy as np
 import scipy.sparse as sp
 
+from interplay.spacetime.kernels import Kernel
+from interplay.spacetime.tapes import Tape
+
 INF = np.inf
 
-
-class Kernel:
-    """A small function with its derivatives: ``outer(z, c) → y``, ``inner(y, c) → (cost, rows)``."""
-
-    def __init__(
-        self,
-        name: str,
-        unknowns: int,
-        constants: int,
-        inner: Callable[[Any, Any], tuple[Any, Any]],
-        outer: Callable[[Any, Any], Any] | None = None,
-    ):
-        """Take the sizes of z and c and the two functions; without ``outer``, y is z."""
-        z, c = ca.SX.sym("z", unknowns), ca.SX.sym("c", constants)
-        given = z if outer is None else outer(z, c)
-        y, l0 = ca.SX.sym("y", given.numel()), ca.SX.sym("l0")
-        cost, rows = (ca.SX(one) for one in inner(y, c))
-        self.name, self.unknowns, self.constants, self.rows = name, unknowns, constants, rows.numel()
-        lam = ca.SX.sym("lam", self.rows)
-        opts = {"cse": True}
-        total = l0 * cost + ca.dot(lam, rows)
-        curve, slope = ca.hessian(total, y)
-        at = ca.Function("at", [y, c, l0, lam], [curve, slope])
-        ahead = ca.jacobian(given, z)
-        values = ca.Function("values", [y, c], [cost, rows])(given, c)
-        first = ca.Function("first", [y, c], [ca.gradient(cost, y), ca.jacobian(rows, y)])(given, c)
-        curved, sloped = at(given, c, l0, lam)
-        mu = ca.SX.sym("mu", y.numel())
-        bent = ca.Function("bent", [z, c, mu], [ca.hessian(ca.dot(mu, given), z)[0]])
-        second = ca.triu(ahead.T @ (curved @ ahead) + bent(z, c, sloped))
-        self.value = ca.Function(f"{name}_value", [z, c], list(values), opts)
-        self.gradient = ca.Function(f"{name}_gradient", [z, c], [values[0], ca.densify(ahead.T @ first[0])], opts)
-        self.jacobian = ca.Function(f"{name}_jacobian", [z, c], [values[1], first[1] @ ahead], opts)
-        self.hessian = ca.Function(f"{name}_hessian", [z, c, l0, lam], [second], opts)
+__all__ = ["INF", "Block", "Kernel", "Program", "Unknowns"]
 
 
 class Block(NamedTuple):
@@ -92,94 +61,82 @@ class Unknowns:
         return self.guess.size
 
 
-class Program(NamedTuple):
-    """What IPOPT is given: the functions, bounds of rows, and where each row comes from (block, place, row)."""
+class Program:
+    """Blocks put together: objective f and rows g of all unknowns x, with first and second derivatives."""
 
-    nlp: dict[str, Any]
-    derivatives: dict[str, Any]
-    low: np.ndarray
-    high: np.ndarray
-    rows: list[tuple[int, int]]
-
-
-def program(unknowns: Unknowns, blocks: Sequence[Block]) -> Program:
-    """Put blocks together."""
-    n = unknowns.size
-    x, p = ca.MX.sym("x", n), ca.MX.sym("p", 0)
-    l0, offsets = ca.MX.sym("l0"), np.cumsum([0, *(int(b.kept.sum()) for b in blocks)])
-    lam = ca.MX.sym("lam", int(offsets[-1]))
-    cost, rows, gradients, jacobians, hessians = [], [], [], [], []
-    spread, entries, curves = [], [], []
-    for b, block in enumerate(blocks):
-        k, places = block.kernel, len(block.where)
-        at = (ca.reshape(x[block.where.ravel().tolist()], k.unknowns, places), ca.DM(block.constants.T))
-        kept = np.flatnonzero(block.kept)
-        costs, values = k.value.map(places)(*at)
-        cost.append(ca.sum2(costs))
-        rows.append(ca.vec(values)[kept.tolist()] if kept.size else ca.MX(0, 1))
-        _, slopes = k.gradient.map(places)(*at)
-        gradients.append(ca.vec(slopes))
-        spread.append(block.where.ravel())
-        if kept.size:
-            pattern = k.jacobian.sparsity_out(1)
-            r, c = (np.array(one, int) for one in pattern.get_triplet())
-            _, found = k.jacobian.map(places)(*at)
-            place = np.arange(places)[:, None]
+    def __init__(self, unknowns: Unknowns, blocks: Sequence[Block]):
+        """Settle where everything belongs."""
+        self.size, self.blocks, n = unknowns.size, list(blocks), unknowns.size
+        self.low, self.high = (
+            np.concatenate([np.zeros(0), *(getattr(b, side).ravel()[b.kept] for b in blocks)])
+            for side in ("low", "high")
+        )
+        self.rows = [(b, int(k)) for b, block in enumerate(blocks) for k in np.flatnonzero(block.kept)]
+        """Where each row comes from: block, and row of all its places."""
+        count = len(self.rows)
+        self._values, self._slopes, self._jacobians, self._hessians = [], [], [], []
+        self._lam: list[np.ndarray] = []
+        first, at_jacobian, at_hessian = 0, [], []
+        for block in blocks:
+            k, places, where = block.kernel, len(block.where), np.asarray(block.where, np.int64)
             row = np.full(places * k.rows, -1)
-            row[kept] = offsets[b] + np.arange(kept.size)
-            at_row, at_column = row[place * k.rows + r].ravel(), block.where[:, c].ravel()
-            used = np.flatnonzero(at_row >= 0)
-            jacobians.append(_nonzeros(found, places)[used.tolist()])
-            entries.append((at_row[used], at_column[used]))
-        scattered = ca.MX.zeros(places * k.rows, 1)
-        if kept.size:
-            take = sp.csc_matrix((np.ones(kept.size), (kept, np.arange(kept.size))), (places * k.rows, kept.size))
-            scattered = _dm(take) @ lam[int(offsets[b]) : int(offsets[b + 1])]
-        bent = k.hessian.map(places)(*at, ca.repmat(l0, 1, places), ca.reshape(scattered, k.rows, places))
-        r, c = (np.array(one, int) for one in k.hessian.sparsity_out(0).get_triplet())
-        first, second = block.where[:, r].ravel(), block.where[:, c].ravel()
-        hessians.append(_nonzeros(bent, places))
-        curves.append((np.minimum(first, second), np.maximum(first, second)))
-    f, g = sum(cost, start=ca.MX(0)), ca.vertcat(*rows)
-    where = np.concatenate(spread)
-    gather = sp.csc_matrix((np.ones(where.size), (where, np.arange(where.size))), (n, where.size))
-    slope = ca.densify(
-        _dm(gather) @ ca.vertcat(*gradients)
-    )  # of one that is not dense IPOPT reads what was never written
-    derivatives = {
-        "grad_f": ca.Function("grad_f", [x, p], [f, slope], ["x", "p"], ["f", "g"]),
-        "jac_g": ca.Function(
-            "jac_g", [x, p], [g, _placed(entries, jacobians, (int(offsets[-1]), n))], ["x", "p"], ["g", "j"]
-        ),
-        "hess_lag": ca.Function(
-            "hess_lag", [x, p, l0, lam], [_placed(curves, hessians, (n, n))], ["x", "p", "l", "m"], ["h"]
-        ),
-    }
-    low, high = (np.concatenate([getattr(b, side).ravel()[b.kept] for b in blocks]) for side in ("low", "high"))
-    origin = [(b, int(k)) for b, block in enumerate(blocks) for k in np.flatnonzero(block.kept)]
-    return Program({"x": x, "p": p, "f": f, "g": g}, derivatives, low, high, origin)
+            row[block.kept] = first + np.arange(block.kept.sum())
+            row, first = row.reshape(places, k.rows), first + int(block.kept.sum())
+            self._lam.append(row.T)
+            self._values.append(np.vstack([np.full(places, count), row.T]))
+            self._slopes.append(where.T)
+            r, c = row.T[k.tapes.jacobian.row], where.T[k.tapes.jacobian.column]
+            at_jacobian.append(np.where(r < 0, -1, c * count + r))
+            one, other = where.T[k.tapes.hessian.row], where.T[k.tapes.hessian.column]
+            at_hessian.append(np.maximum(one, other) * n + np.minimum(one, other))
+        self.jacobian_pattern, self._jacobians = _pattern(at_jacobian, (count, n))
+        self.hessian_pattern, self._hessians = _pattern(at_hessian, (n, n))
+
+    def values(self, x: np.ndarray) -> tuple[float, np.ndarray]:
+        """Return the objective and the rows."""
+        found = self._summed("value", x, self._values, len(self.low) + 1)
+        return float(found[-1]), found[:-1]
+
+    def gradient(self, x: np.ndarray) -> np.ndarray:
+        """Return that of the objective."""
+        return self._summed("gradient", x, self._slopes, self.size)
+
+    def jacobian(self, x: np.ndarray) -> np.ndarray:
+        """Return the entries of that of the rows, in the order of its pattern."""
+        return self._summed("jacobian", x, self._jacobians, self.jacobian_pattern.nnz)
+
+    def hessian(self, x: np.ndarray, scale: float, multipliers: np.ndarray) -> np.ndarray:
+        """Return the entries of the upper triangle of that of the Lagrangian, scale · objective + multipliers · rows."""
+        lam = np.append(multipliers, 0.0)  # of rows that bound nothing
+        beside = [np.vstack([np.full(at.shape[1], scale), lam[at]]) for at in self._lam]
+        return self._summed("hessian", x, self._hessians, self.hessian_pattern.nnz, beside)
+
+    def _summed(
+        self, what: str, x: np.ndarray, to: Sequence[np.ndarray], size: int, beside: Sequence[np.ndarray] | None = None
+    ):
+        """Run a tape of each block, and add what comes out where it belongs."""
+        out = np.zeros(size)
+        for b, block in enumerate(self.blocks):
+            tape: Tape = getattr(block.kernel.tapes, what)
+            if tape.outputs and len(block.where):
+                given = [x[block.where.T], block.constants.T, *([] if beside is None else [beside[b]])]
+                _add(out, to[b], tape.run(np.concatenate(given), block.kernel.blanks))
+        return out
 
 
-def _nonzeros(stacked: Any, places: int) -> Any:
-    """Return the entries of matrices that stand side by side, as one column."""
-    found = stacked.nz[:]
-    return ca.reshape(found, found.numel(), 1) if places and found.numel() else ca.MX(0, 1)
+@numba.njit(cache=True, error_model="numpy")
+def _add(out, to, values):  # pragma: no cover - compiled
+    for k in range(to.shape[0]):
+        for p in range(to.shape[1]):
+            if to[k, p] >= 0:
+                out[to[k, p]] += values[k, p]
 
 
-def _dm(matrix: Any) -> ca.DM:
-    matrix.sort_indices()
-    pattern = ca.Sparsity(matrix.shape[0], matrix.shape[1], matrix.indptr.tolist(), matrix.indices.tolist())
-    return ca.DM(pattern, matrix.data)
-
-
-def _placed(entries: Sequence[tuple[np.ndarray, np.ndarray]], values: Sequence[Any], shape: tuple[int, int]) -> Any:
-    """Return the sparse matrix whose entries are sums of values at places."""
-    row, column = (np.concatenate([one[k] for one in entries]) for k in (0, 1))
-    pattern: Any = sp.csc_matrix((np.ones(row.size), (row, column)), shape)
-    pattern.sum_duplicates()
-    pattern.sort_indices()
-    code = np.repeat(np.arange(shape[1]), np.diff(pattern.indptr)) * shape[0] + pattern.indices
-    to = np.searchsorted(code, column * shape[0] + row)
-    gather = sp.csc_matrix((np.ones(to.size), (to, np.arange(to.size))), (code.size, to.size))
-    sparsity = ca.Sparsity(*shape, pattern.indptr.tolist(), pattern.indices.tolist())
-    return ca.MX(sparsity, _dm(gather) @ ca.vertcat(*values))
+def _pattern(codes: Sequence[np.ndarray], shape: tuple[int, int]) -> tuple[Any, list[np.ndarray]]:
+    """Return a sparse matrix of ones, and where in its entries each value belongs, of codes column · height + row (−1: nowhere)."""
+    code = np.unique(np.concatenate([np.zeros(0, int), *(one.ravel() for one in codes)]))
+    code = code[code >= 0]
+    column, row = np.divmod(code, max(shape[0], 1))
+    starts = np.searchsorted(column, np.arange(shape[1] + 1))
+    pattern = sp.csc_matrix((np.ones(code.size), row, starts), shape)
+    return pattern, [np.where(one < 0, -1, np.searchsorted(code, one)) for one in codes]

@@ -37,6 +37,10 @@ class Figures(NamedTuple):
     peak_force: float
 
 
+Touching = Sequence[tuple[str, str]]
+"""Pairs of bodies, by name."""
+
+
 class Sampled(NamedTuple):
     """A part at many moments, in MuJoCo's terms, of a scene in which it is alone or not."""
 
@@ -46,6 +50,7 @@ class Sampled(NamedTuple):
     qacc: np.ndarray
     torque: np.ndarray
     force: np.ndarray
+    pull: np.ndarray
     phase: np.ndarray
     residual: np.ndarray
 
@@ -57,7 +62,7 @@ def sampled(part: Part, x: np.ndarray, times: np.ndarray | None = None) -> Sampl
         knots, shares = part.times(x), (np.arange(SAMPLES) + 0.5) / SAMPLES
         times = (knots[:-1, None] + np.diff(knots)[:, None] * shares).ravel()
     course, acceleration, phase = part.course(x, times)
-    ground = np.asarray(course.force)
+    ground, pull = np.asarray(course.force), np.asarray(course.pull)
     d, T = mujoco.MjData(m), len(course.time)
     own = slice(body.dof_start, body.dof_start + body.n)
     qpos = np.tile(body.scene.qpos, (T, 1))
@@ -74,14 +79,14 @@ def sampled(part: Part, x: np.ndarray, times: np.ndarray | None = None) -> Sampl
         needed = np.zeros(m.nv)
         mujoco.mj_mulM(m, d, needed, qacc[k])
         needed += d.qfrc_bias - d.qfrc_passive
-        for corners, forces in zip(soles, ground[k], strict=True):
+        for corners, forces in zip([*soles, part.pulled], [*ground[k], pull[k]], strict=True):
             for corner, force in zip(corners, forces, strict=True):
                 b = body.bodies[corner.link]
                 mujoco.mj_jac(m, d, jac, None, d.xpos[b] + d.xmat[b].reshape(3, 3) @ corner.place, b)
                 needed -= jac.T @ force
         residual[k], torque[k, own] = needed[own][:ROOT], needed[own]
         torque[k, body.dof_start : body.dof_start + ROOT] = 0.0
-    return Sampled(course.time, qpos, qvel, qacc, torque, ground, phase, residual)
+    return Sampled(course.time, qpos, qvel, qacc, torque, ground, pull, phase, residual)
 
 
 def figures(part: Part, x: np.ndarray) -> Figures:
@@ -104,22 +109,23 @@ def figures(part: Part, x: np.ndarray) -> Figures:
     )
 
 
-def overlap(scene: Scene, configurations: np.ndarray, parts: Sequence[Part]) -> float:
+def overlap(scene: Scene, configurations: np.ndarray, parts: Sequence[Part], touching: Touching = ()) -> float:
     """Return the deepest overlap of any two things of which one is a part's, but of feet and the ground [m]; of all pairs of parts.
 
-    What moves and is no part's is not looked at: where it is, is not known here.
+    Pairs of bodies that touch on purpose are left out. What moves and is no part's is not looked at: where it is, is not known here.
     """
     m, depth = scene.model, 0.0
     d, solid = mujoco.MjData(m), solid_shapes(m)
     feet = {part.body.bodies[part.sole(side).link] for part in parts for side in SIDES}
     known = {b for part in parts for b in part.body.bodies}
+    meant = [{m.body(one).id, m.body(other).id} for one, other in touching]
     known |= {b for b in range(m.nbody) if m.body_weldid[b] == 0}
     for qpos in configurations:
         d.qpos[:] = qpos
         mujoco.mj_fwdPosition(m, d)
         for contact in d.contact:
             bodies = set(m.geom_bodyid[contact.geom].tolist())
-            if solid[contact.geom].all() and bodies <= known and not (0 in bodies and bodies & feet):
+            if solid[contact.geom].all() and bodies <= known and bodies not in meant and not (0 in bodies and bodies & feet):
                 depth = max(depth, -float(contact.dist))
     return depth
 

@@ -21,7 +21,7 @@ PLACE = [0, 1, 3]
 class Knots(NamedTuple):
     """A motion at its knots: coordinates and rates (K + 1, n), and seconds of an interval of each phase (P,).
 
-    Torques (2K, n − 6) and forces (2K, 2, 4, 3) are those at Gauss points, in the units of the program.
+    Torques (2K, n − 6), forces (2K, 2, 4, 3) and what others pull with (2K, H, 3) are those at Gauss points, in the units of the program.
     """
 
     q: np.ndarray
@@ -29,6 +29,7 @@ class Knots(NamedTuple):
     rate: np.ndarray
     tau: np.ndarray
     force: np.ndarray
+    pull: np.ndarray
 
     def between(self, phases: Sequence[Phase], first: int, end: int | None) -> Knots:
         """Return the knots of some phases of its row."""
@@ -36,14 +37,15 @@ class Knots(NamedTuple):
         end = len(phases) if end is None else end
         a, b = int(ends[first]), int(ends[end])
         points = slice(2 * a, 2 * b)
-        return Knots(self.q[a : b + 1], self.v[a : b + 1], self.rate[first:end], self.tau[points], self.force[points])
+        at_points = (self.tau[points], self.force[points], self.pull[points])
+        return Knots(self.q[a : b + 1], self.v[a : b + 1], self.rate[first:end], *at_points)
 
     @staticmethod
     def joined(pieces: Sequence[Knots]) -> Knots:
         """Return pieces one after another; where two meet, the state of the later one counts, unless it is empty."""
         pieces = [piece for piece in pieces if len(piece.rate)]
         q, v = (np.concatenate([*(p[k][:-1] for p in pieces), pieces[-1][k][-1:]]) for k in (0, 1))
-        return Knots(q, v, *(np.concatenate([p[k] for p in pieces]) for k in (2, 3, 4)))
+        return Knots(q, v, *(np.concatenate([p[k] for p in pieces]) for k in range(2, 6)))
 
     def on(self, phases: Sequence[Phase], others: Sequence[Phase]) -> Knots:
         """Return the same motion with other numbers of intervals in its phases."""
@@ -68,22 +70,22 @@ def _resampled(one: Knots, intervals: int) -> Knots:
     q, dq, _ = hermite(one.q[i], rate * one.v[i], one.q[i + 1], rate * one.v[i + 1], u)
     old = (np.arange(count)[:, None] + np.array(GAUSS)).ravel()
     new = (np.arange(intervals)[:, None] + np.array(GAUSS)).ravel() * count / intervals
-    tau, force = (
-        np.stack([np.interp(new, old, c) for c in of.reshape(len(of), -1).T], axis=1).reshape(-1, *of.shape[1:])
-        for of in (one.tau, one.force)
+    at_points = (
+        np.array([np.interp(new, old, c) for c in of.reshape(len(of), -1).T]).T.reshape(len(new), *of.shape[1:])
+        for of in (one.tau, one.force, one.pull)
     )
-    return Knots(q, dq / rate, one.rate * count / intervals, tau, force)
+    return Knots(q, dq / rate, one.rate * count / intervals, *at_points)
 
 
 def knots_of(part: Part, x: np.ndarray) -> Knots:
     """Return what was found of a part."""
-    return Knots(x[part.q], x[part.v], x[part.rate], x[part.tau], x[part.force])
+    return Knots(x[part.q], x[part.v], x[part.rate], x[part.tau], x[part.force], x[part.pull])
 
 
 def recall(part: Part, knots: Knots) -> None:
     """Begin with exactly what was found before, on the same mesh."""
     guess = part.unknowns.guess
-    for where, value in zip((part.q, part.v, part.rate, part.tau, part.force), knots, strict=True):
+    for where, value in zip((part.q, part.v, part.rate, part.tau, part.force, part.pull), knots, strict=True):
         guess[where] = value
     guess[part.span] = part.times(guess)[-1]
     part.reprint(guess[part.q])
@@ -96,14 +98,15 @@ def place_of(q: np.ndarray) -> np.ndarray:
 
 def moved(knots: Knots, origin: np.ndarray, place: np.ndarray) -> Knots:
     """Return a motion moved along the ground, so that what was at ``origin`` (x, y, yaw) is at ``place``."""
-    q, v, force = (one.copy() for one in (knots.q, knots.v, knots.force))
+    q, v, force, pull = (one.copy() for one in (knots.q, knots.v, knots.force, knots.pull))
     turn = place[2] - origin[2]
     R = np.array([[np.cos(turn), -np.sin(turn)], [np.sin(turn), np.cos(turn)]])
     q[:, :2] = place[:2] + (q[:, :2] - origin[:2]) @ R.T
     q[:, 3] += turn
     v[:, :2] = v[:, :2] @ R.T
-    force[..., :2] = force[..., :2] @ R.T
-    return knots._replace(q=q, v=v, force=force)
+    for one in (force, pull):
+        one[..., :2] = one[..., :2] @ R.T
+    return knots._replace(q=q, v=v, force=force, pull=pull)
 
 
 # -- how a part begins and ends -----------------------------------------------------------------------------------------

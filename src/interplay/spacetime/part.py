@@ -21,8 +21,9 @@ SIDES = ("left", "right")
 SWING, HEEL, FLAT, TOE = "swing", "heel", "flat", "toe"
 MIRRORED, AGAIN = "mirrored", "again"
 GAUSS = (0.5 - 0.5 / np.sqrt(3.0), 0.5 + 0.5 / np.sqrt(3.0))
-TORQUE, FORCE, WRENCH = 50.0, 300.0, 100.0
-"""Units of torques [N·m], of ground forces [N] and of the root's rows [N, N·m] in the program, whose numbers are then near 1."""
+TORQUE, FORCE, WRENCH, PULL = 50.0, 300.0, 100.0, 50.0
+"""Units of torques [N·m], of ground forces [N], of the root's rows [N, N·m] and of forces of others [N] in the program, whose numbers are
+then near 1."""
 SHRINKS, STRETCHES, LONGEST = 0.3, 1.8, 0.034
 """Bounds of an interval, of what it is at first, and at most [s]: where one is stretched, the motion cheats between its points."""
 BRIEFEST = 0.006
@@ -57,7 +58,8 @@ class Phase(NamedTuple):
 class Course(NamedTuple):
     """What a character does, over real time (T,) [s]: coordinates (T, n) and their rates.
 
-    Torques (T, n − 6) [N·m] and ground forces at the corners of both soles (T, 2, 4, 3) [N], where they are known.
+    Torques (T, n − 6) [N·m], ground forces at the corners of both soles (T, 2, 4, 3) and forces of others at the points at which they
+    pull (T, H, 3) [N], where they are known.
     """
 
     time: np.ndarray
@@ -65,6 +67,7 @@ class Course(NamedTuple):
     v: np.ndarray
     torque: np.ndarray | None = None
     force: np.ndarray | None = None
+    pull: np.ndarray | None = None
 
     def at(self, times: np.ndarray, values: np.ndarray) -> np.ndarray:
         """Return values that are given at each of its times at others."""
@@ -96,8 +99,17 @@ class Style(NamedTuple):
 class Part:
     """A character's unknowns and blocks in a problem."""
 
-    def __init__(self, body: Body, phases: Sequence[Phase], style: Style, unknowns: Unknowns, begin: Course):
-        """Take the phases, and a motion to begin with."""
+    def __init__(
+        self,
+        body: Body,
+        phases: Sequence[Phase],
+        style: Style,
+        unknowns: Unknowns,
+        begin: Course,
+        pulled: Sequence[Point] = (),
+    ):
+        """Take the phases, a motion to begin with, and at which points others pull."""
+        self.pulled = list(pulled)
         self.body, self.phases, self.style, self.unknowns = body, list(phases), style, unknowns
         n, counts = body.n, [phase.intervals for phase in phases]
         self.intervals = sum(counts)
@@ -135,6 +147,10 @@ class Part:
         floor = bound.copy()
         floor[..., 2] = 0.0
         self.force = unknowns.add("forces", force, -floor, bound)
+        pull = np.zeros((points, len(self.pulled), 3))
+        if self.pulled and begin.pull is not None and begin.pull.shape[1:] == pull.shape[1:]:
+            pull = begin.at(between, begin.pull) / PULL
+        self.pull = unknowns.add("pulls", pull)
         self.span = unknowns.add("span", np.array([sum(phase.seconds for phase in phases)]), 0.05, 100.0)
         self.before: dict[str, int] = dict.fromkeys(SIDES, 0)
         self.after: dict[str, int] = dict.fromkeys(SIDES, 0)
@@ -197,7 +213,7 @@ class Part:
 
     def _dynamics(self) -> Block:
         body, n, style = self.body, self.body.n, self.style
-        nj = n - ROOT
+        nj, own = n - ROOT, 3 * n + n - ROOT
         soles = [[self.sole(side, x, y) for x, y in CORNERS] for side in SIDES]
 
         def outer(z: Any, c: Any) -> Any:
@@ -207,11 +223,13 @@ class Part:
 
         def inner(y: Any, c: Any) -> tuple[Any, Any]:
             q, v, a = y[:n], y[n : 2 * n], y[2 * n : 3 * n]
-            tau, force, weight = y[3 * n : 3 * n + nj], y[3 * n + nj : -1], y[-1]
+            tau, force, pull, weight = y[3 * n : own], y[own : own + 24], y[own + 24 : -1], y[-1]
             forces = {
                 soles[s][0].link: [(soles[s][k], FORCE * force[12 * s + 3 * k : 12 * s + 3 * k + 3]) for k in range(4)]
                 for s in range(2)
             }
+            for k, point in enumerate(self.pulled):
+                forces.setdefault(point.link, []).append((point, PULL * pull[3 * k : 3 * k + 3]))
             needed = body.inverse_dynamics(q, v, a, forces)
             rows = ca.vertcat(needed[:ROOT] / WRENCH, needed[ROOT:] / TORQUE - tau)
             cost = ca.dot(ca.DM(style.effort) * tau, tau) + style.force * ca.dot(force, force)
@@ -222,12 +240,15 @@ class Part:
             return weight * cost, rows
 
         key = "dynamics", *(one.tobytes() if isinstance(one, np.ndarray) else one for one in style)
-        kernel = body.kernel(key, lambda: Kernel("dynamics", 4 * n + 1 + nj + 24 + 1, 1, inner, outer))
+        key += tuple((point.link, point.place.tobytes()) for point in self.pulled)
+        size = 4 * n + 1 + nj + 24 + 3 * len(self.pulled) + 1
+        kernel = body.kernel(key, lambda: Kernel("dynamics", size, 1, inner, outer))
         where = []
         for i in range(self.intervals):
             knots, rate = (self.q[i], self.v[i], self.q[i + 1], self.v[i + 1]), self.rate[[self.phase_of[i]]]
             for p in (2 * i, 2 * i + 1):
-                where.append(np.concatenate([*knots, rate, self.tau[p], self.force[p].ravel(), self.over]))
+                unknown = (self.tau[p], self.force[p].ravel(), self.pull[p].ravel())
+                where.append(np.concatenate([*knots, rate, *unknown, self.over]))
         constants = np.tile(np.array(GAUSS)[:, None], (self.intervals, 1))
         zero = np.zeros((len(where), n))
 
@@ -412,11 +433,11 @@ class Part:
         u = (times - knots[i])[:, None] / rate
         q, dq, ddq = hermite(x[self.q[i]], rate * x[self.v[i]], x[self.q[i + 1]], rate * x[self.v[i + 1]], u)
         w = (u - GAUSS[0]) / (GAUSS[1] - GAUSS[0])
-        tau, force = (
+        tau, force, pull = (
             x[of[2 * i]] + (x[of[2 * i + 1]] - x[of[2 * i]]) * w.reshape(-1, *[1] * (of.ndim - 1))
-            for of in (self.tau, self.force)
+            for of in (self.tau, self.force, self.pull)
         )
-        return Course(times, q, dq / rate, TORQUE * tau, FORCE * force), ddq / rate**2, phase
+        return Course(times, q, dq / rate, TORQUE * tau, FORCE * force, PULL * pull), ddq / rate**2, phase
 
 
 def hermite(z0: Any, s0: Any, z1: Any, s1: Any, u: Any) -> tuple[Any, Any, Any]:

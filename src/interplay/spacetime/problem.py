@@ -12,7 +12,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from interplay.spacetime.blocks import Block, Unknowns
-from interplay.spacetime.body import Body
+from interplay.spacetime.body import Body, Point
 from interplay.spacetime.checking import roughest
 from interplay.spacetime.ends import PLACE, Knots, hold, knots_of, moved, place_of, recall
 from interplay.spacetime.part import SIDES, SWING, Course, Part, Phase, Style
@@ -26,13 +26,17 @@ COARSEST, SHORTEST_MESH = 0.03, 0.008
 
 
 class Role(NamedTuple):
-    """A character in a problem: its phases, what it minimises, a motion to begin with, and, once it was solved, what was found."""
+    """A character in a problem: its phases, what it minimises, a motion to begin with, and, once it was solved, what was found.
+
+    Others may pull at some of its points.
+    """
 
     body: Body
     phases: tuple[Phase, ...]
     style: Style
     begin: Course
     knots: Knots | None = None
+    pulled: tuple[Point, ...] = ()
 
 
 class When(NamedTuple):
@@ -79,7 +83,8 @@ class Stage:
             if window != Window(who):
                 problem.mesh(who)
             role = problem.roles[who]
-            part = Part(role.body, role.phases[window.first : window.end], role.style, self.unknowns, role.begin)
+            phases = role.phases[window.first : window.end]
+            part = Part(role.body, phases, role.style, self.unknowns, role.begin, role.pulled)
             if role.knots is not None:
                 recall(part, role.knots.between(role.phases, window.first, window.end))
             for side in SIDES:
@@ -148,7 +153,7 @@ class Problem:
         role = self.roles[who]
         if role.knots is None:
             unknowns = Unknowns()
-            part = Part(role.body, role.phases, role.style, unknowns, role.begin)
+            part = Part(role.body, role.phases, role.style, unknowns, role.begin, role.pulled)
             self.roles[who] = role._replace(knots=knots_of(part, unknowns.guess))
 
     def told(self, stage: Stage, x: np.ndarray) -> None:

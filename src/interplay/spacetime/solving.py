@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import casadi as ca
 import numpy as np
 
-from interplay.spacetime.blocks import Block, Program, Unknowns, program
+from interplay.spacetime.blocks import Block, Program, Unknowns
 
 ACCURATE = 1e-6
 """Largest violation of a row of what counts as solved, in the units of rows."""
@@ -45,8 +45,8 @@ def solve(
     progress: Progress | None = None,
 ) -> Solution:
     """Solve a problem from its guess; ``near``: the guess is almost a solution (of a coarser mesh, or of nearly the same problem)."""
-    begin, whole = clock.perf_counter(), program(unknowns, blocks)
-    watch = _Watch(whole, blocks, unknowns.size, progress)
+    begin, whole = clock.perf_counter(), Program(unknowns, blocks)
+    watch, evaluated = _Watch(whole, progress), _Evaluated(whole)
     options = {
         "ipopt.max_iter": patience,
         "ipopt.tol": ACCURATE,
@@ -57,28 +57,27 @@ def solve(
         "ipopt.print_level": 0,
         "ipopt.sb": "yes",
         "print_time": False,
-        "calc_lam_p": False,
+        "no_nlp_grad": True,
         "iteration_callback": watch,
         **({**_NEAR} if near else {"ipopt.mu_strategy": "adaptive"}),
-        **whole.derivatives,
+        **evaluated.derivatives,
     }
-    solver = ca.nlpsol("spacetime", "ipopt", whole.nlp, options)
+    solver = ca.nlpsol("spacetime", "ipopt", evaluated.nlp, options)
     with watch.interrupted():
         found = solver(x0=unknowns.guess, lbx=unknowns.low, ubx=unknowns.high, lbg=whole.low, ubg=whole.high)
     x = np.asarray(found["x"]).ravel()
     if not solver.stats()["success"] and watch.best is not None:
         x = watch.best
     x = np.where(np.isfinite(x), x, unknowns.guess)
-    values = ca.Function("values", [whole.nlp["x"], whole.nlp["p"]], [whole.nlp["f"], whole.nlp["g"]])
-    objective, g = (np.asarray(one).ravel() for one in values(x, []))
+    objective, g = whole.values(x)
     over = np.maximum(whole.low - g, g - whole.high)
     status = "interrupted" if watch.stop else str(solver.stats()["return_status"])
     return Solution(
         x,
         bool(over.max(initial=0.0) <= 10 * ACCURATE),
-        float(objective[0]),
+        objective,
         float(over.max(initial=0.0)),
-        _named(whole, blocks, over),
+        _named(whole, over),
         status,
         int(solver.stats()["iter_count"]),
         clock.perf_counter() - begin,
@@ -95,22 +94,106 @@ _NEAR = {
 }
 
 
-def _named(whole: Program, blocks: Sequence[Block], over: np.ndarray, most: int = 3) -> tuple[str, ...]:
+def _named(whole: Program, over: np.ndarray, most: int = 3) -> tuple[str, ...]:
     """Return what is violated most, by name, each name once."""
     names: dict[str, float] = {}
     for row in np.argsort(-over)[: 20 * most]:
         if over[row] > 10 * ACCURATE and len(names) < most:
             b, k = whole.rows[int(row)]
-            names.setdefault(blocks[b].label(*divmod(k, blocks[b].kernel.rows)), float(over[row]))
+            block = whole.blocks[b]
+            names.setdefault(block.label(*divmod(k, block.kernel.rows)), float(over[row]))
     return tuple(names)
+
+
+class _Evaluated:
+    """A program as IPOPT is given it through CasADi: functions that write into its memory.
+
+    Values are kept, as f and g are asked for one after the other.
+    """
+
+    def __init__(self, whole: Program):
+        n, rows = whole.size, len(whole.low)
+        x, p, scale, lam = (ca.Sparsity.dense(size, 1) for size in (n, 0, 1, rows))
+        f, g = ca.Sparsity.dense(1, 1), ca.Sparsity.dense(rows, 1)
+        last: list[Any] = [None, None]
+
+        def values(x: np.ndarray) -> tuple[float, np.ndarray]:
+            if last[0] is None or not np.array_equal(x, last[0]):
+                last[:] = x.copy(), whole.values(x)
+            return last[1]
+
+        at = {"x": x, "p": p}
+        self._value = _Written("nlp", at, {"f": f, "g": g}, lambda x, _: values(x))
+        slope = _Written("grad_f", at, {"f": f, "g": x}, lambda x, _: (values(x)[0], whole.gradient(x)))
+        ahead = _Written(
+            "jac_g",
+            at,
+            {"g": g, "j": _sparsity(whole.jacobian_pattern)},
+            lambda x, _: (values(x)[1], whole.jacobian(x)),
+        )
+        curve = _Written(
+            "hess_lag",
+            {**at, "l": scale, "m": lam},
+            {"h": _sparsity(whole.hessian_pattern)},
+            lambda x, _, l, m: (whole.hessian(x, float(l[0]), m),),
+        )
+        self.derivatives = {"grad_f": slope, "jac_g": ahead, "hess_lag": curve}
+        at = {"x": ca.MX.sym("x", n), "p": ca.MX.sym("p", 0)}
+        self.nlp = {**at, **dict(zip("fg", self._value(*at.values()), strict=True))}
+
+
+def _sparsity(pattern: Any) -> ca.Sparsity:
+    return ca.Sparsity(*pattern.shape, pattern.indptr.tolist(), pattern.indices.tolist())
+
+
+class _Written(ca.Callback):
+    """A function of arrays for CasADi: inputs and outputs by name, with their sparsity."""
+
+    def __init__(
+        self, name: str, given: dict[str, Any], found: dict[str, Any], function: Callable[..., tuple[Any, ...]]
+    ):
+        super().__init__()
+        self._given, self._found, self._function = list(given.items()), list(found.items()), function
+        self.construct(name, {})
+
+    def get_n_in(self) -> int:
+        return len(self._given)
+
+    def get_n_out(self) -> int:
+        return len(self._found)
+
+    def get_name_in(self, i: int) -> str:
+        return self._given[i][0]
+
+    def get_name_out(self, i: int) -> str:
+        return self._found[i][0]
+
+    def get_sparsity_in(self, i: int) -> ca.Sparsity:
+        return self._given[i][1]
+
+    def get_sparsity_out(self, i: int) -> ca.Sparsity:
+        return self._found[i][1]
+
+    def has_eval_buffer(self) -> bool:
+        return True
+
+    def eval_buffer(self, arg: Any, res: Any) -> int:
+        given = [
+            np.zeros(of.nnz()) if one is None else np.frombuffer(one)
+            for one, (_, of) in zip(arg, self._given, strict=True)
+        ]
+        for one, value in zip(res, self._function(*given), strict=True):
+            if one is not None:
+                np.frombuffer(one)[:] = value
+        return 0
 
 
 class _Watch(ca.Callback):
     """Looks at each iteration: tells it, keeps the best, and stops when it is asked to."""
 
-    def __init__(self, whole: Program, blocks: Sequence[Block], size: int, progress: Progress | None):
+    def __init__(self, whole: Program, progress: Progress | None):
         super().__init__()
-        self._whole, self._blocks, self._size, self._progress = whole, blocks, size, progress
+        self._whole, self._progress = whole, progress
         self.stop, self.iteration = False, 0
         self.best: np.ndarray | None = None
         self._least = np.inf
@@ -129,7 +212,7 @@ class _Watch(ca.Callback):
         return "stop"
 
     def get_sparsity_in(self, i: int) -> ca.Sparsity:
-        rows = {"f": 1, "x": self._size, "lam_x": self._size, "lam_p": 0}
+        rows = {"f": 1, "x": self._whole.size, "lam_x": self._whole.size, "lam_p": 0}
         return ca.Sparsity.dense(rows.get(ca.nlpsol_out(i), len(self._whole.low)), 1)
 
     def eval(self, arg: Any) -> list[int]:
@@ -140,7 +223,7 @@ class _Watch(ca.Callback):
         if worst <= max(self._least, ACCURATE):
             self._least, self.best = worst, np.asarray(values["x"]).ravel()
         if self._progress:
-            names = _named(self._whole, self._blocks, over, 1)
+            names = _named(self._whole, over, 1)
             self._progress(self.iteration, float(values["f"]), worst, names[0] if names else "")
         self.iteration += 1
         return [int(self.stop)]
