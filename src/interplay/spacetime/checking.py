@@ -156,5 +156,8 @@ def _slips(part: Part, seen: Sampled) -> np.ndarray:
             for c in CARRIES[phase.mode(side)]:
                 there = places[seen.phase == index, s, c]
                 moved = np.linalg.norm(there[:, :2] - there[0, :2], axis=1)
-                out[index] = max(out[index], float(moved.max()), float(np.abs(there[:, 2]).max()))
+                height = next(
+                    h for h, (of, a, e) in zip(part.ground, part.stances, strict=True) if of == side and a <= index < e
+                )
+                out[index] = max(out[index], float(moved.max()), float(np.abs(there[:, 2] - height).max()))
     return out

@@ -113,17 +113,23 @@ def moved(knots: Knots, origin: np.ndarray, place: np.ndarray) -> Knots:
 
 
 def hold(
-    part: Part, knot: int, q: np.ndarray | None = None, v: np.ndarray | None = None, *, loose: bool = False
+    part: Part,
+    knot: int,
+    q: np.ndarray | None = None,
+    v: np.ndarray | None = None,
+    *,
+    free: Sequence[int] = (),
 ) -> list[Block]:
-    """Give the state of a knot: by default what is guessed there; ``loose``: up to where it lies and which way it heads."""
+    """Give the state of a knot: by default what is guessed there; up to what is free of its place (0, 1: x, y; 3: yaw)."""
     unknowns, n = part.unknowns, part.body.n
     q = unknowns.guess[part.q[knot]] if q is None else q
     v = unknowns.guess[part.v[knot]] if v is None else v
     part.given.add(knot)
-    kept = [k for k in range(n) if k not in PLACE] if loose else list(range(n))
-    for where, value in ((part.q[knot][kept], q[kept]), (part.v[knot][2 if loose else 0 :], v[2 if loose else 0 :])):
+    kept = [k for k in range(n) if k not in free]
+    moving = slice(2 if 3 in free else 0, n)
+    for where, value in ((part.q[knot][kept], q[kept]), (part.v[knot][moving], v[moving])):
         unknowns.low[where] = unknowns.high[where] = unknowns.guess[where] = value
-    if not loose:
+    if 3 not in free:
         return []
 
     def inner(y: Any, c: Any) -> tuple[Any, Any]:

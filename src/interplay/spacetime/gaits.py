@@ -12,7 +12,7 @@ from interplay.errors import pick
 from interplay.spacetime.blocks import Block, Kernel
 from interplay.spacetime.body import ROOT, Body
 from interplay.spacetime.part import FLAT, HEEL, MIRRORED, SWING, TOE, Course, Part, Phase, Style, Tie
-from interplay.spacetime.problem import Law, Problem, Role, Stage, find
+from interplay.spacetime.problem import MOST_MESHES, Law, Problem, Role, Stage, find
 from interplay.spacetime.solving import Progress, Solution
 
 WALK = (
@@ -93,12 +93,12 @@ class Gait(NamedTuple):
     solutions: tuple[Solution, ...]
 
 
-def gait(body: Body, kind: str, speed: float, progress: Progress | None = None) -> Gait:
-    """Return an optimal walk or run at a speed [m/s], from nothing."""
+def gait(body: Body, kind: str, speed: float, progress: Progress | None = None, meshes: int = MOST_MESHES) -> Gait:
+    """Return an optimal walk or run at a speed [m/s], from nothing, on so many meshes at most."""
     size = np.sqrt(float(body.scene.qpos[body.qpos_start + 2]) / 0.9)
     phases = tuple(p._replace(seconds=p.seconds * size) for p in pick("gait", kind, GAITS))
     role = Role(body, phases, style(body, ELBOWS[kind]), guess(body, phases, speed))
-    found = find(Problem({body.name: role}, [half_cycle(body.name, speed)]), progress=progress)
+    found = find(Problem({body.name: role}, [half_cycle(body.name, speed)]), meshes=meshes, progress=progress)
     part = found.parts[body.name]
     ahead = found.x[part.q[-1, 0]] - found.x[part.q[0, 0]]
     return Gait(part, found.x, float(ahead), found.solutions)

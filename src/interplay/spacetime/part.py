@@ -161,6 +161,8 @@ class Part:
         self.stances = self._stances()
         self.prints = unknowns.add("footprints", np.zeros((len(self.stances), 3)))
         self.reprint(at_knots)
+        self.ground = np.zeros(len(self.stances))
+        """How high the ground is under each stance [m]."""
 
     # -- feet ----------------------------------------------------------------------------------------------------------
 
@@ -307,7 +309,7 @@ class Part:
                 q, s, mark = y[:n], y[n : 2 * n], y[2 * n :]
                 R, p = self.body.frames(q)[link]
                 cy, sy = ca.cos(mark[2]), ca.sin(mark[2])
-                along, flat = ca.vertcat(cy, sy, 0), ca.vertcat(mark[0], mark[1], 0)
+                along, flat = ca.vertcat(cy, sy, 0), ca.vertcat(mark[0], mark[1], c[0])
                 places = ca.vertcat(
                     p + R @ ca.DM(heel.place) - flat + half * along,
                     p + R @ ca.DM(toe.place) - flat - half * along,
@@ -316,8 +318,8 @@ class Part:
                 )
                 return 0, ca.vertcat(places, ca.jtimes(places, q, s))
 
-            kernel = self.body.kernel(("feet", side), lambda inner=inner: Kernel("feet", 2 * n + 3, 0, inner))
-            where, low, high = [], [], []
+            kernel = self.body.kernel(("feet", side), lambda inner=inner: Kernel("feet", 2 * n + 3, 1, inner))
+            where, ground, low, high = [], [], [], []
             for k in range(self.intervals + 1):
                 modes = {self.phases[self.phase_of[i]].mode(side) for i in (k - 1, k) if 0 <= i < self.intervals}
                 fixed = _fixed(modes)
@@ -331,7 +333,9 @@ class Part:
                 else:
                     for row in {2, 5} - set(fixed):  # heights of heel and toes
                         lo[row] = self._least_height(side, k, modes)
-                mark = self.prints[self._stance_at(side, k)] if len(self.prints) else self.q[k, :3]
+                stance = self._stance_at(side, k)
+                mark = self.prints[stance] if len(self.prints) else self.q[k, :3]
+                ground.append(self.ground[stance] if len(self.prints) else 0.0)
                 where.append(np.concatenate([self.q[k], self.v[k], mark]))
                 low.append(lo)
                 high.append(hi)
@@ -339,7 +343,7 @@ class Part:
                 Block(
                     kernel,
                     np.array(where),
-                    np.zeros((len(where), 0)),
+                    np.array(ground)[:, None],
                     np.array(low),
                     np.array(high),
                     lambda place, row, side=side: f"{side} foot of {self.body.name} at knot {place}",
@@ -370,10 +374,17 @@ class Part:
         return Block(kernel, self.q[free], np.zeros((len(free), 0)), low, np.full_like(low, INF), label)
 
     def _stance_at(self, side: str, knot: int) -> int:
-        """Return the stance of a knot, or, in a swing, any."""
-        phases = {int(self.phase_of[i]) for i in (knot - 1, knot) if 0 <= i < self.intervals}
-        mine = [k for k, (of, first, end) in enumerate(self.stances) if of == side]
-        return next((k for k in mine if phases & set(range(self.stances[k][1], self.stances[k][2]))), (mine or [0])[0])
+        """Return the stance of a knot; in a swing, the nearest, over whose ground the foot is."""
+        phases = [int(self.phase_of[i]) for i in (knot - 1, knot) if 0 <= i < self.intervals]
+        mine = [k for k, (of, _, _) in enumerate(self.stances) if of == side]
+
+        def distance(stance: int) -> int:
+            _, first, end = self.stances[stance]
+            if any(first <= phase < end for phase in phases):
+                return -1
+            return min(abs(self.knots_of(first)[0] - knot), abs(knot - self.knots_of(end - 1)[-1]))
+
+        return min(mine, key=distance, default=0)
 
     def _least_height(self, side: str, knot: int, modes: set[str]) -> float:
         """Return how high heel and toes are at least: a bump over the whole of a swing, which may begin before or end after the part."""

@@ -14,7 +14,7 @@ import numpy as np
 from interplay.spacetime.blocks import Block, Unknowns
 from interplay.spacetime.body import Body, Point
 from interplay.spacetime.checking import roughest
-from interplay.spacetime.ends import Knots, hold, knots_of, moved, place_of, recall
+from interplay.spacetime.ends import PLACE, Knots, hold, knots_of, moved, place_of, recall
 from interplay.spacetime.part import SIDES, SWING, Course, Part, Phase, Style
 from interplay.spacetime.solving import Progress, Solution, solve
 
@@ -99,7 +99,7 @@ class Stage:
             block
             for who, window in self.windows.items()
             if window.end is not None and window.end < len(problem.roles[who].phases)
-            for block in hold(self.parts[who], self.parts[who].intervals, loose=window.loose)
+            for block in hold(self.parts[who], self.parts[who].intervals, free=PLACE if window.loose else ())
         ]
 
     def knot(self, who: str, when: When) -> int | None:
@@ -197,7 +197,12 @@ class Found(NamedTuple):
 
 
 def find(
-    problem: Problem, schedule: Schedule | None = None, *, near: bool = False, progress: Progress | None = None
+    problem: Problem,
+    schedule: Schedule | None = None,
+    *,
+    near: bool = False,
+    meshes: int = MOST_MESHES,
+    progress: Progress | None = None,
 ) -> Found:
     """Solve a problem by a schedule (by default all at once); ``near``: what it begins with is almost a solution.
 
@@ -206,14 +211,14 @@ def find(
     problem, found = Problem(problem.roles, problem.laws), []
     stage, x = None, np.zeros(0)
     for turn in (schedule or Joint()).turns(problem):
-        for attempt in range(MOST_MESHES):
+        for attempt in range(meshes):
             stage = Stage(problem, turn)
             blocks = stage.blocks()
             found.append(solve(stage.unknowns, blocks, near=near or turn.near or attempt > 0, progress=progress))
             solution = found[-1]
             x = solution.x
             problem.told(stage, x)
-            if not solution.solved or not refine(problem, stage, x):
+            if not solution.solved or attempt + 1 == meshes or not refine(problem, stage, x):
                 break
         if not found[-1].solved:
             break
