@@ -9,7 +9,7 @@ import numpy as np
 
 from interplay.errors import InputError
 from interplay.motion.clip import Clip
-from interplay.spacetime.body import Body
+from interplay.spacetime.body import Body, Point
 from interplay.spacetime.ends import Knots, knots_of, moved, place_of
 from interplay.spacetime.part import FLAT, HEEL, SIDES, SWING, TOE, Course, Part, Phase, Style
 from interplay.spacetime.problem import Role
@@ -32,9 +32,10 @@ class Row(NamedTuple):
         seconds = knots.rate * [phase.intervals for phase in part.phases]
         return Row(tuple(p._replace(seconds=float(s)) for p, s in zip(part.phases, seconds, strict=True)), knots)
 
-    def role(self, body: Body, style: Style) -> Role:
-        """Return it as what a role begins with."""
-        return Role(body, self.phases, style, self.knots.course(self.phases), self.knots)
+    def role(self, body: Body, style: Style, pulled: tuple[Point, ...] = ()) -> Role:
+        """Return it as what a role begins with, at some of whose points others may pull."""
+        knots = self.knots._replace(pull=np.zeros((len(self.knots.tau), len(pulled), 3)))
+        return Role(body, self.phases, style, knots.course(self.phases), knots, pulled)
 
     def on(self, intervals: Sequence[int]) -> Row:
         """Return it on another mesh."""
@@ -44,11 +45,11 @@ class Row(NamedTuple):
     def mirrored(self, body: Body) -> Row:
         """Return its mirror image along the x axis."""
         order, sign = body.mirror()
-        q, v, _, tau, force = self.knots
+        q, v, rate, tau, force, pull = self.knots
         tau = sign[6:] * tau[:, order[6:] - 6]
         force = force[:, ::-1][:, :, [1, 0, 3, 2]] * [1.0, -1.0, 1.0]
         phases = tuple(p._replace(left=p.right, right=p.left) for p in self.phases)
-        return Row(phases, Knots(sign * q[:, order], sign * v[:, order], self.knots.rate, tau, force))
+        return Row(phases, Knots(sign * q[:, order], sign * v[:, order], rate, tau, force, pull * [1.0, -1.0, 1.0]))
 
     def then(self, other: Row) -> Row:
         """Return it and another one after it, which begins where it ends and heads there; their states are averaged where they meet.
@@ -66,7 +67,7 @@ class Row(NamedTuple):
 
     def bent(self, angle: float) -> Row:
         """Return it along a curve: its heading turns by an angle [rad] from its beginning to its end."""
-        q, v, rate, tau, force = (one.copy() for one in self.knots)
+        q, v, rate, tau, force, pull = (one.copy() for one in self.knots)
         steps = np.repeat(rate, [phase.intervals for phase in self.phases])
         time = np.concatenate([[0.0], np.cumsum(steps)])
         turn = angle * time / time[-1]
@@ -78,7 +79,7 @@ class Row(NamedTuple):
         q[:, 3] += turn
         v[:, :2] = np.stack([c * v[:, 0] - s * v[:, 1], s * v[:, 0] + c * v[:, 1]], axis=1)
         v[:, 3] += angle / time[-1]
-        return Row(self.phases, Knots(q, v, rate, tau, force))
+        return Row(self.phases, Knots(q, v, rate, tau, force, pull))
 
 
 def row_of(body: Body, phases: Sequence[Phase], course: Course, style: Style) -> Row:
