@@ -19,7 +19,7 @@ from interplay.compositions import composition, compositions  # noqa: E402
 from interplay.spacetime.blocks import Block, Kernel, Program, Unknowns  # noqa: E402
 from interplay.spacetime.body import Body  # noqa: E402
 from interplay.spacetime.gaits import GAITS, gait, guess, mirrored  # noqa: E402
-from interplay.spacetime.part import Part  # noqa: E402
+from interplay.spacetime.part import MIRRORED, Part  # noqa: E402
 from interplay.spacetime.performing import perform_gait  # noqa: E402
 from interplay.spacetime.solving import solve  # noqa: E402
 from interplay.spacetime.styles import style  # noqa: E402
@@ -75,7 +75,7 @@ def walk_problem(kind="walk", speed=1.2):
     body = Body(ip.Scene().add(ip.Humanoid(1.74, 68, springs=True), "ann"), "ann")
     unknowns, phases = Unknowns(), [phase._replace(intervals=3) for phase in GAITS[kind]]
     part = Part(body, phases, style(body), unknowns, guess(body, phases, speed))
-    part.wraps = True
+    part.wraps = MIRRORED
     step = unknowns.add("step", np.array([0.6]), 0.1, 2.0)
     return part, unknowns, [*part.blocks(), *mirrored(part, step, speed)]
 

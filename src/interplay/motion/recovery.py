@@ -16,6 +16,7 @@ from interplay.constraints.contact import Contact
 from interplay.errors import ContactError, number
 from interplay.motion.behaviour import Behaviour
 from interplay.motion.catching import (
+    SINK,
     Aimed,
     Capture,
     Step,
@@ -202,6 +203,9 @@ class Recovery:
     def _go_back(self, sim: Simulation, seen: Capture) -> None:
         """Bring a foot back when she stands on the other one; or shift over to that; or be done."""
         found, height = self._way_back(sim), seen.height
+        for side in SIDES:
+            if found is None or side != found.side:
+                self._keep(sim, self._soles[side])
         if found is None:
             self._disturbed = False
             self._stand(sim)
@@ -267,12 +271,13 @@ class Recovery:
         step = Step(side, feet[side], sim.time, seconds, catching, beside, lunging)
         sim.contacts.remove(sole, self.on)
         self._stand(sim, over=(stance,), catching=catching)
-        self._swing(step, end, slope(sim, self.on))
+        self._swing(sim, step, end, slope(sim, self.on))
 
-    def _swing(self, step: Step, end: Footprint, tilt: np.ndarray) -> None:
+    def _swing(self, sim: Simulation, step: Step, end: Footprint, tilt: np.ndarray) -> None:
         """Lead a foot."""
         sole = self._soles[step.side]
-        self._step, self._aimed = step, Aimed(step, end, tilt)
+        sink = SINK if sim.world.finds_contacts else 0.0
+        self._step, self._aimed = step, Aimed(step, end, tilt, sink)
         place, turn = (Part(self._aimed, slice(0, 3), slice(0, 3)), Part(self._aimed, slice(3, 7), slice(3, 6)))
         firm = 1.0 if step.catching else GENTLE
         flat = Orientation(sole, turn, weight=FLAT * firm, stiffness=300.0 * firm, max_speed=math.inf)
@@ -291,7 +296,7 @@ class Recovery:
             step = step._replace(start=now, begin=sim.time, seconds=swing_seconds(seen), catching=True, lunging=False)
             self.steps += 1
             self._stand(sim, over=(stance,), catching=True)
-            self._swing(step, step.start, slope(sim, self.on))
+            self._swing(sim, step, step.start, slope(sim, self.on))
         gone = sim.time - step.begin
         if gone < AIMS_UNTIL * step.seconds and self._aimed is not None:
             self._aimed.aim(self._target(sim, step, seen, max(step.seconds - gone, 0.0)), slope(sim, self.on))
@@ -314,6 +319,12 @@ class Recovery:
             return aim(sim, self.model, self.on, step.side, seen, left)[0]
         stance = standing(sim, self.model)[other_side(step.side)].place[:2]
         return landing(sim, self.model, self.on, step.goal._replace(place=stance + step.goal.place[:2]), left)
+
+    def _keep(self, sim: Simulation, sole: str) -> None:
+        """Count on a sole again that had begun to leave, and need not."""
+        if sim.contacts.find(sole).released_at < math.inf:
+            sim.contacts.remove(sole, self.on)
+            self._put_down(sim, sole)
 
     def _put_down(self, sim: Simulation, sole: str) -> None:
         sim.contacts.add(sole, self.on, friction=self._friction, landing=True, fade=0.04)
@@ -406,7 +417,7 @@ class Recovery:
         if data["step"] is not None:
             side, start, begin, seconds, catching, goal, lunging = data["step"]
             step = Step(side, _footprint(start), begin, seconds, catching, _footprint(goal), lunging)
-            self._swing(step, _footprint(data["end"]), np.array(data["tilt"]))
+            self._swing(sim, step, _footprint(data["end"]), np.array(data["tilt"]))
 
 
 def _plain(footprint: Footprint) -> list[Any]:

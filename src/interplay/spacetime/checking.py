@@ -5,12 +5,14 @@ Nothing of the program is used here but the motion and its ground forces: invers
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import mujoco
 import numpy as np
 
 from interplay.models.base import solid_shapes
+from interplay.scene.scene import Scene
 from interplay.spacetime.body import ROOT
 from interplay.spacetime.part import CARRIES, CORNERS, SIDES, Part
 
@@ -35,6 +37,10 @@ class Figures(NamedTuple):
     peak_force: float
 
 
+Touching = Sequence[tuple[str, str]]
+"""Pairs of bodies, by name."""
+
+
 class Sampled(NamedTuple):
     """A part at many moments, in MuJoCo's terms, of a scene in which it is alone or not."""
 
@@ -44,6 +50,7 @@ class Sampled(NamedTuple):
     qacc: np.ndarray
     torque: np.ndarray
     force: np.ndarray
+    pull: np.ndarray
     phase: np.ndarray
     residual: np.ndarray
 
@@ -55,7 +62,7 @@ def sampled(part: Part, x: np.ndarray, times: np.ndarray | None = None) -> Sampl
         knots, shares = part.times(x), (np.arange(SAMPLES) + 0.5) / SAMPLES
         times = (knots[:-1, None] + np.diff(knots)[:, None] * shares).ravel()
     course, acceleration, phase = part.course(x, times)
-    ground = np.asarray(course.force)
+    ground, pull = np.asarray(course.force), np.asarray(course.pull)
     d, T = mujoco.MjData(m), len(course.time)
     own = slice(body.dof_start, body.dof_start + body.n)
     qpos = np.tile(body.scene.qpos, (T, 1))
@@ -72,43 +79,60 @@ def sampled(part: Part, x: np.ndarray, times: np.ndarray | None = None) -> Sampl
         needed = np.zeros(m.nv)
         mujoco.mj_mulM(m, d, needed, qacc[k])
         needed += d.qfrc_bias - d.qfrc_passive
-        for corners, forces in zip(soles, ground[k], strict=True):
+        for corners, forces in zip([*soles, part.pulled], [*ground[k], pull[k]], strict=True):
             for corner, force in zip(corners, forces, strict=True):
                 b = body.bodies[corner.link]
                 mujoco.mj_jac(m, d, jac, None, d.xpos[b] + d.xmat[b].reshape(3, 3) @ corner.place, b)
                 needed -= jac.T @ force
         residual[k], torque[k, own] = needed[own][:ROOT], needed[own]
         torque[k, body.dof_start : body.dof_start + ROOT] = 0.0
-    return Sampled(course.time, qpos, qvel, qacc, torque, ground, phase, residual)
+    return Sampled(course.time, qpos, qvel, qacc, torque, ground, pull, phase, residual)
 
 
 def figures(part: Part, x: np.ndarray) -> Figures:
     """Return what a part is worth, over all moments and all pairs of its parts."""
-    body, m = part.body, part.body.scene.model
+    body = part.body
     seen = sampled(part, x)
     weight = body.mass * body.gravity
     root = np.linalg.norm(seen.residual[:, :3], axis=1) / weight
     own = slice(body.dof_start + ROOT, body.dof_start + body.n)
     hinges = seen.qpos[:, body.qpos_start + 7 : body.qpos_start + body.n + 1]
     beyond = np.maximum(body.low - hinges, hinges - body.high)
-    depth, d, solid = 0.0, mujoco.MjData(m), solid_shapes(m)
-    feet = {body.bodies[part.sole(side).link] for side in SIDES}
-    for qpos in seen.qpos:
-        d.qpos[:] = qpos
-        mujoco.mj_fwdPosition(m, d)
-        for contact in d.contact:
-            bodies = set(m.geom_bodyid[contact.geom].tolist())
-            if solid[contact.geom].all() and not (0 in bodies and bodies & feet):
-                depth = max(depth, -float(contact.dist))
     return Figures(
         float(root.mean()),
         float(root.max()),
         float(_slips(part, seen).max()),
         float((np.abs(seen.torque[:, own]) / body.torque).max()),
         float(beyond.max(initial=0.0)),
-        depth,
+        overlap(body.scene, seen.qpos, [part]),
         float(seen.force[..., 2].sum(axis=2).max() / weight),
     )
+
+
+def overlap(scene: Scene, configurations: np.ndarray, parts: Sequence[Part], touching: Touching = ()) -> float:
+    """Return the deepest overlap of any two things of which one is a part's, but of feet and the ground [m]; of all pairs of parts.
+
+    Pairs of bodies that touch on purpose are left out. What moves and is no part's is not looked at: where it is, is not known here.
+    """
+    m, depth = scene.model, 0.0
+    d, solid = mujoco.MjData(m), solid_shapes(m)
+    feet = {part.body.bodies[part.sole(side).link] for part in parts for side in SIDES}
+    known = {b for part in parts for b in part.body.bodies}
+    meant = [{m.body(one).id, m.body(other).id} for one, other in touching]
+    known |= {b for b in range(m.nbody) if m.body_weldid[b] == 0}
+    for qpos in configurations:
+        d.qpos[:] = qpos
+        mujoco.mj_fwdPosition(m, d)
+        for contact in d.contact:
+            bodies = set(m.geom_bodyid[contact.geom].tolist())
+            if (
+                solid[contact.geom].all()
+                and bodies <= known
+                and bodies not in meant
+                and not (0 in bodies and bodies & feet)
+            ):
+                depth = max(depth, -float(contact.dist))
+    return depth
 
 
 def roughest(part: Part, x: np.ndarray) -> np.ndarray:
@@ -137,5 +161,8 @@ def _slips(part: Part, seen: Sampled) -> np.ndarray:
             for c in CARRIES[phase.mode(side)]:
                 there = places[seen.phase == index, s, c]
                 moved = np.linalg.norm(there[:, :2] - there[0, :2], axis=1)
-                out[index] = max(out[index], float(moved.max()), float(np.abs(there[:, 2]).max()))
+                height = next(
+                    h for h, (of, a, e) in zip(part.ground, part.stances, strict=True) if of == side and a <= index < e
+                )
+                out[index] = max(out[index], float(moved.max()), float(np.abs(there[:, 2] - height).max()))
     return out

@@ -9,11 +9,11 @@ import casadi as ca
 import numpy as np
 
 from interplay.errors import pick
-from interplay.spacetime.blocks import Block, Kernel, Unknowns
+from interplay.spacetime.blocks import Block, Kernel
 from interplay.spacetime.body import ROOT, Body
-from interplay.spacetime.checking import roughest
-from interplay.spacetime.part import FLAT, HEEL, SWING, TOE, Course, Part, Phase
-from interplay.spacetime.solving import Progress, Solution, solve
+from interplay.spacetime.part import FLAT, HEEL, MIRRORED, SWING, TOE, Course, Part, Phase
+from interplay.spacetime.problem import MOST_MESHES, Law, Problem, Role, Stage, find
+from interplay.spacetime.solving import Progress, Solution
 from interplay.spacetime.styles import style
 
 WALK = (
@@ -35,22 +35,17 @@ USUAL = {"walk": 1.3, "run": 3.0}
 """At what speed [m/s] a man of 1.74 m takes about as long as they say."""
 BEND = {"walk": 0.7, "run": 1.1}
 """How far knees bend as they pass, in the guess [rad]."""
-ROUGH, MOST_MESHES = np.array([0.1, 0.01, 1.5e-3]), 4
-"""What may be off between points in each phase: force on the root over the weight, at worst and on the mean, and slip [m]; and how many
-meshes are tried at most."""
-COARSEST, SHORTEST_MESH = 0.03, 0.008
-"""Longest and shortest interval of a mesh [s]."""
 
 
-def paced(body: Body, kind: str, speed: float) -> list[Phase]:
+def paced(body: Body, kind: str, speed: float) -> tuple[Phase, ...]:
     """Return the phases of a gait, about as long as they are at a speed: feet stand for a shorter time at a higher one."""
     size = np.sqrt(float(body.scene.qpos[body.qpos_start + 2]) / 0.9)
     faster = speed / size / USUAL[kind]
     stands, floats = faster ** (-0.5 if kind == "walk" else -0.6), faster**0.4
-    return [
+    return tuple(
         p._replace(seconds=p.seconds * size * (floats if p.left == p.right == SWING else stands))
         for p in pick("gait", kind, GAITS)
-    ]
+    )
 
 
 def guess(body: Body, phases: Sequence[Phase], speed: float) -> Course:
@@ -83,49 +78,35 @@ class Gait(NamedTuple):
     solutions: tuple[Solution, ...]
 
 
-def gait(body: Body, kind: str, speed: float, progress: Progress | None = None) -> Gait:
-    """Return an optimal walk or run at a speed [m/s], from nothing; its mesh is refined until it holds between its points."""
+def gait(body: Body, kind: str, speed: float, progress: Progress | None = None, meshes: int = MOST_MESHES) -> Gait:
+    """Return an optimal walk or run at a speed [m/s], from nothing, on so many meshes at most."""
     phases = paced(body, kind, speed)
-    begin, found = guess(body, phases, speed), []
-    for attempt in range(MOST_MESHES):
-        unknowns = Unknowns()
-        part = Part(body, phases, style(body, kind), unknowns, begin)
-        part.wraps = True
-        if phases[-1].left == SWING:
-            part.before["right"] = phases[-1].intervals
+    role = Role(body, phases, style(body, kind), guess(body, phases, speed))
+    found = find(Problem({body.name: role}, [half_cycle(body.name, speed)]), meshes=meshes, progress=progress)
+    part = found.parts[body.name]
+    ahead = found.x[part.q[-1, 0]] - found.x[part.q[0, 0]]
+    return Gait(part, found.x, float(ahead), found.solutions)
+
+
+def half_cycle(who: str, speed: float) -> Law:
+    """Return the law that makes a part half a cycle at a speed [m/s], which its mirror image follows."""
+
+    def law(stage: Stage) -> list[Block]:
+        part = stage.parts[who]
+        part.wraps = MIRRORED
+        if part.phases[-1].left == SWING:
+            part.before["right"] = part.phases[-1].intervals
             part.after["left"] = part.intervals
-        step = unknowns.add("step", np.array([speed * sum(p.seconds for p in phases)]), 0.05, 3.0)
-        found.append(
-            solve(unknowns, [*part.blocks(), *mirrored(part, step, speed)], near=attempt > 0, progress=progress)
-        )
-        solution = found[-1]
-        if not solution.solved:
-            break
-        rough = (roughest(part, solution.x) / ROUGH).max(axis=1)
-        stretched = np.isclose(solution.x[part.rate], unknowns.high[part.rate], rtol=0.02)
-        if rough.max() < 1.0 and not stretched.any():
-            break
-        begin = part.course(solution.x)[0]
-        phases = refined(part, solution.x, rough)
-    return Gait(part, solution.x, float(solution.x[step[0]]), tuple(found))
+        step = stage.unknowns.add("step", np.array([speed * sum(p.seconds for p in part.phases)]), 0.05, 3.0)
+        return mirrored(part, step, speed)
 
-
-def refined(part: Part, x: np.ndarray, rough: np.ndarray) -> list[Phase]:
-    """Return phases with as many intervals as it takes: what is off (of each, over what may be) falls with the square of their length."""
-    out = []
-    for k, phase in enumerate(part.phases):
-        seconds = float(np.diff(part.times(x))[part.phase_of == k].sum())
-        wished = phase.intervals * np.sqrt(rough[k] / 0.6)
-        most = min(2 * phase.intervals, seconds / SHORTEST_MESH)
-        out.append(
-            phase._replace(intervals=max(2, int(np.ceil(np.clip(wished, seconds / COARSEST, most)))), seconds=seconds)
-        )
-    return out
+    return law
 
 
 def mirrored(part: Part, step: np.ndarray, speed: float) -> list[Block]:
     """Return what makes half a cycle one: its end is the mirror image of its beginning, a step ahead."""
     n, unknowns = part.body.n, part.unknowns
+    part.given.add(part.intervals)
     order, sign = part.body.mirror()
     unknowns.low[part.q[0, 0]] = unknowns.high[part.q[0, 0]] = 0.0
     ahead = np.zeros(n)

@@ -19,9 +19,11 @@ from interplay.spacetime.body import ROOT, Body, Point
 
 SIDES = ("left", "right")
 SWING, HEEL, FLAT, TOE = "swing", "heel", "flat", "toe"
+MIRRORED, AGAIN = "mirrored", "again"
 GAUSS = (0.5 - 0.5 / np.sqrt(3.0), 0.5 + 0.5 / np.sqrt(3.0))
-TORQUE, FORCE, WRENCH = 50.0, 300.0, 100.0
-"""Units of torques [N·m], of ground forces [N] and of the root's rows [N, N·m] in the program, whose numbers are then near 1."""
+TORQUE, FORCE, WRENCH, PULL = 50.0, 300.0, 100.0, 50.0
+"""Units of torques [N·m], of ground forces [N], of the root's rows [N, N·m] and of forces of others [N] in the program, whose numbers are
+then near 1."""
 SHRINKS, STRETCHES, SHORTEST, LONGEST = 0.3, 1.8, 0.006, 0.034
 """Bounds of an interval, of what it is at first, and at least and at most [s]: where one is stretched, the motion cheats between its points."""
 OFF_STOPS = 0.02
@@ -29,6 +31,8 @@ OFF_STOPS = 0.02
 STRENGTH = 0.8
 """What motors give at most at points, of what they can: between them they may have to give more."""
 FRICTION = 0.8
+HALF = 0.6
+"""What is no longer than half a cycle [s]: of longer parts changes of ground forces are counted per second, too."""
 CLEARANCE = 0.03
 """How high the middle of a swing is over the ground at least [m]."""
 CORNERS = ((1, 1), (1, -1), (-1, 1), (-1, -1))
@@ -52,7 +56,8 @@ class Phase(NamedTuple):
 class Course(NamedTuple):
     """What a character does, over real time (T,) [s]: coordinates (T, n) and their rates.
 
-    Torques (T, n − 6) [N·m] and ground forces at the corners of both soles (T, 2, 4, 3) [N], where they are known.
+    Torques (T, n − 6) [N·m], ground forces at the corners of both soles (T, 2, 4, 3) and forces of others at the points at which they
+    pull (T, H, 3) [N], where they are known.
     """
 
     time: np.ndarray
@@ -60,6 +65,7 @@ class Course(NamedTuple):
     v: np.ndarray
     torque: np.ndarray | None = None
     force: np.ndarray | None = None
+    pull: np.ndarray | None = None
 
     def at(self, times: np.ndarray, values: np.ndarray) -> np.ndarray:
         """Return values that are given at each of its times at others."""
@@ -95,8 +101,17 @@ class Style(NamedTuple):
 class Part:
     """A character's unknowns and blocks in a problem."""
 
-    def __init__(self, body: Body, phases: Sequence[Phase], style: Style, unknowns: Unknowns, begin: Course):
-        """Take the phases, and a motion to begin with."""
+    def __init__(
+        self,
+        body: Body,
+        phases: Sequence[Phase],
+        style: Style,
+        unknowns: Unknowns,
+        begin: Course,
+        pulled: Sequence[Point] = (),
+    ):
+        """Take the phases, a motion to begin with, and at which points others pull."""
+        self.pulled = list(pulled)
         self.body, self.phases, self.style, self.unknowns = body, list(phases), style, unknowns
         n, counts = body.n, [phase.intervals for phase in phases]
         self.intervals = sum(counts)
@@ -134,15 +149,25 @@ class Part:
         floor = bound.copy()
         floor[..., 2] = 0.0
         self.force = unknowns.add("forces", force, -floor, bound)
+        pull = np.zeros((points, len(self.pulled), 3))
+        if self.pulled and begin.pull is not None and begin.pull.shape[1:] == pull.shape[1:]:
+            pull = begin.at(between, begin.pull) / PULL
+        self.pull = unknowns.add("pulls", pull)
         self.span = unknowns.add("span", np.array([sum(phase.seconds for phase in phases)]), 0.05, 100.0)
         self.before: dict[str, int] = dict.fromkeys(SIDES, 0)
         self.after: dict[str, int] = dict.fromkeys(SIDES, 0)
         """For how many intervals a swing goes on before the part begins, and after it ends."""
-        self.wraps = False
-        """Whether what follows is its mirror image."""
+        self.wraps: str | None = None
+        """What follows: ``MIRRORED``, its mirror image, or ``AGAIN``, itself, somewhere else; or something else (None)."""
+        self.given: set[int] = set()
+        """Knots whose states are given, or follow from others: there feet say where footprints are, and nothing else."""
+        self.over = self.span
+        """What the objective is divided by: by default the time, that is per second."""
         self.stances = self._stances()
-        prints = np.array([self._guessed(at_knots, side, first) for side, first, _ in self.stances]).reshape(-1, 3)
-        self.prints = unknowns.add("footprints", prints)
+        self.prints = unknowns.add("footprints", np.zeros((len(self.stances), 3)))
+        self.reprint(at_knots)
+        self.ground = np.zeros(len(self.stances))
+        """How high the ground is under each stance [m]."""
 
     # -- feet ----------------------------------------------------------------------------------------------------------
 
@@ -164,6 +189,11 @@ class Part:
         """Return the knots of a phase, its ends included."""
         mine = np.flatnonzero(self.phase_of == phase)
         return range(int(mine[0]), int(mine[-1]) + 2)
+
+    def reprint(self, guess: np.ndarray) -> None:
+        """Guess footprints from where feet are in some coordinates at knots (K + 1, n)."""
+        for mine, (side, first, _) in zip(self.prints, self.stances, strict=True):
+            self.unknowns.guess[mine] = self._guessed(guess, side, first)
 
     def _guessed(self, guess: np.ndarray, side: str, phase: int) -> np.ndarray:
         """Return where a foot is in the middle of a stance's first phase: (x, y, yaw)."""
@@ -193,7 +223,7 @@ class Part:
 
     def _dynamics(self) -> Block:
         body, n, style = self.body, self.body.n, self.style
-        nj = n - ROOT
+        nj, own = n - ROOT, 3 * n + n - ROOT
         soles = [[self.sole(side, x, y) for x, y in CORNERS] for side in SIDES]
 
         def outer(z: Any, c: Any) -> Any:
@@ -203,11 +233,13 @@ class Part:
 
         def inner(y: Any, c: Any) -> tuple[Any, Any]:
             q, v, a = y[:n], y[n : 2 * n], y[2 * n : 3 * n]
-            tau, force, weight = y[3 * n : 3 * n + nj], y[3 * n + nj : -1], y[-1]
+            tau, force, pull, weight = y[3 * n : own], y[own : own + 24], y[own + 24 : -1], y[-1]
             forces = {
                 soles[s][0].link: [(soles[s][k], FORCE * force[12 * s + 3 * k : 12 * s + 3 * k + 3]) for k in range(4)]
                 for s in range(2)
             }
+            for k, point in enumerate(self.pulled):
+                forces.setdefault(point.link, []).append((point, PULL * pull[3 * k : 3 * k + 3]))
             needed = body.inverse_dynamics(q, v, a, forces)
             rows = ca.vertcat(needed[:ROOT] / WRENCH, needed[ROOT:] / TORQUE - tau)
             cost = ca.dot(ca.DM(style.effort) * tau, tau) + style.force * ca.dot(force, force)
@@ -218,12 +250,15 @@ class Part:
             return weight * cost, rows
 
         key = "dynamics", *(one.tobytes() if isinstance(one, np.ndarray) else one for one in style)
-        kernel = body.kernel(key, lambda: Kernel("dynamics", 4 * n + 1 + nj + 24 + 1, 1, inner, outer))
+        key += tuple((point.link, point.place.tobytes()) for point in self.pulled)
+        size = 4 * n + 1 + nj + 24 + 3 * len(self.pulled) + 1
+        kernel = body.kernel(key, lambda: Kernel("dynamics", size, 1, inner, outer))
         where = []
         for i in range(self.intervals):
             knots, rate = (self.q[i], self.v[i], self.q[i + 1], self.v[i + 1]), self.rate[[self.phase_of[i]]]
             for p in (2 * i, 2 * i + 1):
-                where.append(np.concatenate([*knots, rate, self.tau[p], self.force[p].ravel(), self.span]))
+                unknown = (self.tau[p], self.force[p].ravel(), self.pull[p].ravel())
+                where.append(np.concatenate([*knots, rate, *unknown, self.over]))
         constants = np.tile(np.array(GAUSS)[:, None], (self.intervals, 1))
         zero = np.zeros((len(where), n))
 
@@ -266,9 +301,13 @@ class Part:
 
         points = 2 * self.intervals
         pairs = [(self.force[p, s], self.force[p + 1, s]) for p in range(points - 1) for s in (0, 1)]
-        pairs += [(self.force[points - 1, 1 - s], self.force[0, s]) for s in (0, 1)] if self.wraps else []
+        if self.wraps:
+            pairs += [
+                (self.force[points - 1, 1 - s if self.wraps == MIRRORED else s], self.force[0, s]) for s in (0, 1)
+            ]
         where = np.array([np.concatenate([a.ravel(), b.ravel()]) for a, b in pairs])
-        constants = np.full((len(where), 1), points / 20)
+        seconds = sum(phase.seconds for phase in self.phases)
+        constants = np.full((len(where), 1), points / 20 * min(1.0, HALF / seconds) ** 2)
         none = np.zeros((len(where), 0))
         return Block(Kernel("changes", 24, 1, inner), where, constants, none, none, lambda place, row: "")
 
@@ -310,7 +349,7 @@ class Part:
                 q, s, mark = y[:n], y[n : 2 * n], y[2 * n :]
                 R, p = self.body.frames(q)[link]
                 cy, sy = ca.cos(mark[2]), ca.sin(mark[2])
-                along, flat = ca.vertcat(cy, sy, 0), ca.vertcat(mark[0], mark[1], 0)
+                along, flat = ca.vertcat(cy, sy, 0), ca.vertcat(mark[0], mark[1], c[0])
                 places = ca.vertcat(
                     p + R @ ca.DM(heel.place) - flat + half * along,
                     p + R @ ca.DM(toe.place) - flat - half * along,
@@ -319,30 +358,32 @@ class Part:
                 )
                 return 0, ca.vertcat(places, ca.jtimes(places, q, s))
 
-            kernel = self.body.kernel(("feet", side), lambda inner=inner: Kernel("feet", 2 * n + 3, 0, inner))
-            where, low, high = [], [], []
+            kernel = self.body.kernel(("feet", side), lambda inner=inner: Kernel("feet", 2 * n + 3, 1, inner))
+            where, ground, low, high = [], [], [], []
             for k in range(self.intervals + 1):
                 modes = {self.phases[self.phase_of[i]].mode(side) for i in (k - 1, k) if 0 <= i < self.intervals}
                 fixed = _fixed(modes)
                 lo, hi = np.full(16, -INF), np.full(16, INF)
-                wrapped = self.wraps and k == self.intervals
                 for row in fixed:
-                    if not wrapped:
-                        lo[row] = hi[row] = lo[row + 8] = hi[row + 8] = 0.0
-                    elif row in (0, 1, 3, 4, 6):  # the first knot's mirror image, but for whether it is the same footprint
+                    lo[row] = hi[row] = lo[row + 8] = hi[row + 8] = 0.0
+                if k in self.given:
+                    lo, hi = np.full(16, -INF), np.full(16, INF)
+                    for row in {0, 1, 3, 4, 6} & set(fixed) - ({3, 4} if 0 in fixed else set()):
                         lo[row] = hi[row] = 0.0
-                if wrapped:
-                    fixed = [2, 5]
-                for row in {2, 5} - set(fixed):  # heights of heel and toes
-                    lo[row] = self._least_height(side, k, modes)
-                where.append(np.concatenate([self.q[k], self.v[k], self.prints[self._stance_at(side, k)]]))
+                else:
+                    for row in {2, 5} - set(fixed):  # heights of heel and toes
+                        lo[row] = self._least_height(side, k, modes)
+                stance = self._stance_at(side, k)
+                mark = self.prints[stance] if len(self.prints) else self.q[k, :3]
+                ground.append(self.ground[stance] if len(self.prints) else 0.0)
+                where.append(np.concatenate([self.q[k], self.v[k], mark]))
                 low.append(lo)
                 high.append(hi)
             out.append(
                 Block(
                     kernel,
                     np.array(where),
-                    np.zeros((len(where), 0)),
+                    np.array(ground)[:, None],
                     np.array(low),
                     np.array(high),
                     lambda place, row, side=side: f"{side} foot of {self.body.name} at knot {place}",
@@ -363,20 +404,27 @@ class Part:
             return 0, ca.vertcat(*rows)
 
         kernel = body.kernel(("apart",), lambda: Kernel("apart", body.n, 0, inner))
-        last = self.intervals if self.wraps else self.intervals + 1
-        low = np.ones((last, len(pairs)))
+        free = [k for k in range(self.intervals + 1) if k not in self.given]
+        low = np.ones((len(free), len(pairs)))
 
         def label(place: int, row: int) -> str:
             one, other = (body.links[point.link].name for point in pairs[row][:2])
-            return f"{one} off {other} of {body.name} at knot {place}"
+            return f"{one} off {other} of {body.name} at knot {free[place]}"
 
-        return Block(kernel, self.q[:last], np.zeros((last, 0)), low, np.full_like(low, INF), label)
+        return Block(kernel, self.q[free], np.zeros((len(free), 0)), low, np.full_like(low, INF), label)
 
     def _stance_at(self, side: str, knot: int) -> int:
-        """Return the stance of a knot, or, in a swing, any."""
-        phases = {int(self.phase_of[i]) for i in (knot - 1, knot) if 0 <= i < self.intervals}
-        mine = [k for k, (of, first, end) in enumerate(self.stances) if of == side]
-        return next((k for k in mine if phases & set(range(self.stances[k][1], self.stances[k][2]))), (mine or [0])[0])
+        """Return the stance of a knot; in a swing, the nearest, over whose ground the foot is."""
+        phases = [int(self.phase_of[i]) for i in (knot - 1, knot) if 0 <= i < self.intervals]
+        mine = [k for k, (of, _, _) in enumerate(self.stances) if of == side]
+
+        def distance(stance: int) -> int:
+            _, first, end = self.stances[stance]
+            if any(first <= phase < end for phase in phases):
+                return -1
+            return min(abs(self.knots_of(first)[0] - knot), abs(knot - self.knots_of(end - 1)[-1]))
+
+        return min(mine, key=distance, default=0)
 
     def _least_height(self, side: str, knot: int, modes: set[str]) -> float:
         """Return how high heel and toes are at least: a bump over the whole of a swing, which may begin before or end after the part."""
@@ -422,11 +470,11 @@ class Part:
         u = (times - knots[i])[:, None] / rate
         q, dq, ddq = hermite(x[self.q[i]], rate * x[self.v[i]], x[self.q[i + 1]], rate * x[self.v[i + 1]], u)
         w = (u - GAUSS[0]) / (GAUSS[1] - GAUSS[0])
-        tau, force = (
+        tau, force, pull = (
             x[of[2 * i]] + (x[of[2 * i + 1]] - x[of[2 * i]]) * w.reshape(-1, *[1] * (of.ndim - 1))
-            for of in (self.tau, self.force)
+            for of in (self.tau, self.force, self.pull)
         )
-        return Course(times, q, dq / rate, TORQUE * tau, FORCE * force), ddq / rate**2, phase
+        return Course(times, q, dq / rate, TORQUE * tau, FORCE * force, PULL * pull), ddq / rate**2, phase
 
 
 def hermite(z0: Any, s0: Any, z1: Any, s1: Any, u: Any) -> tuple[Any, Any, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,15 +15,19 @@ from interplay.motion.clip import Clip, Touch
 from interplay.motion.clip_file import CLIP_FILE
 from interplay.motion.clip_model import clip_from_configurations
 from interplay.scene.scene import Scene
-from interplay.spacetime.checking import Figures, figures, sampled
+from interplay.spacetime.checking import Figures, Touching, figures, overlap, sampled
 from interplay.spacetime.gaits import Gait
 from interplay.spacetime.part import FLAT, HEEL, SIDES, SWING, TOE, Phase
+from interplay.spacetime.problem import Found
 from interplay.spacetime.solving import Solution
 from interplay.view.camera import Camera
 
 FPS = 100.0
 """Frames per second of what is written."""
 _PARTS = {HEEL: "heel", FLAT: "sole", TOE: "toes"}
+
+
+Between = Callable[[Found], Mapping[str, float]]
 
 
 class Performance(NamedTuple):
@@ -40,6 +44,8 @@ class Performance(NamedTuple):
     touches: list[Touch]
     worth: dict[str, Figures]
     solutions: tuple[Solution, ...]
+    between: Mapping[str, float] = {}
+    """What is to be said of more than one character, by name."""
 
     def clip(self) -> Clip:
         """Return it as a clip."""
@@ -77,6 +83,7 @@ class Performance(NamedTuple):
                 for one in self.solutions
             ],
             "figures": {who: one._asdict() for who, one in self.worth.items()},
+            "between": dict(self.between),
         }
         try:
             (folder / "report.json").write_text(json.dumps(report, indent=1, allow_nan=False) + "\n")
@@ -112,6 +119,44 @@ def perform_gait(name: str, gait: Gait, steps: int) -> Performance:
     words = [_word(part.phases[k], bool(o)) for k, o in zip(seen.phase, odd, strict=True)]
     worth = {body.name: figures(part, gait.x)}
     return Performance(name, body.scene, time, qpos, qvel, qacc, tau, words, touches, worth, gait.solutions)
+
+
+def perform(
+    name: str, found: Found, cycles: int = 1, touching: Touching = (), between: Between | None = None
+) -> Performance:
+    """Return all parts of what was found, in their scene, at one real time, until the first of them ends.
+
+    ``cycles``: how often, of full cycles; ``touching``: pairs of bodies that touch on purpose; ``between``: what is to be said of more than
+    one of them.
+    """
+    parts, x = found.parts, found.x
+    scene = next(iter(parts.values())).body.scene
+    span = min(part.times(x)[-1] for part in parts.values())
+    whole = np.arange(0.0, cycles * span, 1.0 / FPS)
+    cycle, time = np.divmod(whole, span)
+    qpos = np.tile(scene.qpos, (len(time), 1))
+    qvel, qacc, tau = (np.zeros((len(time), scene.model.nv)) for _ in range(3))
+    words: list[list[str]] = []
+    touches: list[Touch] = []
+    for who, part in parts.items():
+        body, seen = part.body, sampled(part, x, time)
+        own = slice(body.qpos_start, body.qpos_start + body.n + 1)
+        qpos[:, own] = seen.qpos[:, own]
+        own = slice(body.dof_start, body.dof_start + body.n)
+        for to, of in ((qvel, seen.qvel), (qacc, seen.qacc), (tau, seen.torque)):
+            to[:, own] = of[:, own]
+        qpos[:, body.qpos_start : body.qpos_start + 2] += cycle[:, None] * (x[part.q[-1, :2]] - x[part.q[0, :2]])
+        spans = [float(x[part.rate[k]]) * phase.intervals for k, phase in enumerate(part.phases)]
+        touches += _touches(who, part.phases * cycles, spans * cycles, cycles * len(part.phases))
+        said = [_word(part.phases[k], False) for k in seen.phase]
+        words.append([f"{who}: {word}" if len(parts) > 1 else word for word in said])
+    worth = {who: figures(part, x) for who, part in parts.items()}
+    if len(parts) > 1:
+        depth = overlap(scene, qpos, list(parts.values()), touching)
+        worth = {who: one._replace(depth=max(one.depth, depth)) for who, one in worth.items()}
+    phases = ["; ".join(each) for each in zip(*words, strict=True)]
+    said = {} if between is None else between(found)
+    return Performance(name, scene, whole, qpos, qvel, qacc, tau, phases, touches, worth, found.solutions, said)
 
 
 def _touches(name: str, phases: Sequence[Phase], spans: Sequence[float], per_half: int) -> list[Touch]:

@@ -1,4 +1,4 @@
-"""What a gait is to be like: what torques cost, which posture she likes, and named terms (liu2006 learned such weights from capture).
+"""What a gait is to be like: what torques cost, which posture is liked (liu2006 learned such weights from capture).
 
 Weights are of a man of 75 kg and 1.74 m; others' torques count in proportion to their size, and their time to that of a pendulum.
 """
@@ -14,7 +14,8 @@ from interplay.spacetime.part import Style, Tie
 
 
 class Weights(NamedTuple):
-    """Numbers that were fitted to people: what squares of torques [1/(50 N·m)²] cost, what those of their rates, and what holds trunk and hips."""
+    """Numbers that were fitted to people: what squares of torques [1/(50 N·m)²] cost and those of their rates,
+    what holds trunk, pelvis, legs and feet."""
 
     hip: float = 1.0
     knee: float = 0.4
@@ -93,7 +94,16 @@ def style(body: Body, kind: str = "walk", weights: Weights = FITTED) -> Style:
             ties.append(Tie(((axis, 1.0), *trunk), lean, weights.upright))
         if head:
             ties.append(Tie(((axis, 1.0), *trunk, *head), 0.0, weights.upright))
-    return Style(effort, haste, rest, posture, calm, tuple(ties), force=0.002 * (75 / body.mass) ** 2, jerk=weights.jerk * (75 / body.mass) ** 2)
+    return Style(
+        effort,
+        haste,
+        rest,
+        posture,
+        calm,
+        tuple(ties),
+        force=0.002 * (75 / body.mass) ** 2,
+        jerk=weights.jerk * (75 / body.mass) ** 2,
+    )
 
 
 def _one_side(joint: str) -> str:

@@ -1,0 +1,202 @@
+"""Actions: the words a character's row is made of. Each turns what she has done so far into a longer row; a new word is one more class.
+
+They say how a row begins (spliced from optimal gaits, or crude) and what must hold along it; the problem finds the motion.
+"""
+
+from __future__ import annotations
+
+from math import ceil, pi
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from interplay.spacetime.body import ROOT, Body
+from interplay.spacetime.ends import moved, place_of
+from interplay.spacetime.gaits import gait
+from interplay.spacetime.part import FLAT, SWING, TOE, Course, Phase
+from interplay.spacetime.rows import OTHER, Row, row_of
+from interplay.spacetime.solving import Progress
+from interplay.spacetime.styles import style
+
+SLOW = 0.8
+"""How fast the last step before she stands is [m/s]."""
+SHARPEST = pi / 4
+"""How far one step of a pivot turns [rad]."""
+
+
+class Gaits:
+    """Optimal gaits of a body, each found once, by kind and speed: what rows are spliced from."""
+
+    def __init__(self, body: Body, progress: Progress | None = None):
+        """Begin with none."""
+        self.body, self._progress = body, progress
+        self._found: dict[tuple[str, float], Row] = {}
+
+    def half(self, kind: str, speed: float, leads: str = "left") -> Row:
+        """Return half a cycle, on a coarse mesh, which begins when the foot that leads lands."""
+        key = kind, round(speed, 3)
+        if key not in self._found:
+            found = gait(self.body, kind, speed, self._progress, meshes=1)
+            self._found[key] = Row.found(found.part, found.x)
+        row = self._found[key]
+        return row if leads == "left" else row.mirrored(self.body)
+
+
+class Doing(NamedTuple):
+    """What a character has done so far: her gaits, her row (None: nothing), and which foot lands next."""
+
+    gaits: Gaits
+    row: Row | None = None
+    leads: str = "left"
+    landings: tuple[int, ...] = ()
+    """The phase with which each step begins, and each landing of a jump."""
+    seams: tuple[int, ...] = ()
+    """The phases with which actions begin, but the first."""
+    end: tuple[np.ndarray, np.ndarray] | None = None
+    """The state she would end in, were this all: coordinates and rates."""
+    there: bool = False
+    """Whether where she ends is given, too, or only how."""
+
+    @property
+    def body(self) -> Body:
+        """Who."""
+        return self.gaits.body
+
+    @property
+    def count(self) -> int:
+        """How many phases."""
+        return len(self.row.phases) if self.row else 0
+
+    def then(self, row: Row, end: Row | None = None, steps: bool = True) -> Doing:
+        """Return it with more; a step of which the other foot lands next. ``end``: what it would end as, if not as it does."""
+        joined = self.row.then(row) if self.row else row
+        last = (end or row).knots
+        there = moved(last, place_of(last.q[-1]), place_of(joined.knots.q[-1]))
+        done = self._replace(row=joined, end=(there.q[-1], there.v[-1]), there=False)
+        return done._replace(leads=OTHER[self.leads], landings=(*self.landings, self.count)) if steps else done
+
+
+class Action(Protocol):
+    """What a character does next."""
+
+    def after(self, done: Doing) -> Doing:
+        """Return what she has done with it."""
+        ...
+
+
+class Walk(NamedTuple):
+    """Steps of a walk."""
+
+    speed: float = 1.3
+    steps: int = 2
+    turn: float = 0.0
+    """By how much she turns on the way [rad]."""
+    kind: str = "walk"
+
+    def after(self, done: Doing) -> Doing:
+        """Append half cycles, each bent by its share."""
+        for _ in range(self.steps):
+            half = done.gaits.half(self.kind, self.speed, done.leads)
+            done = done.then(half.bent(self.turn / self.steps), half)
+        return done
+
+
+class Run(NamedTuple):
+    """Steps of a run."""
+
+    speed: float = 3.0
+    steps: int = 2
+    turn: float = 0.0
+
+    def after(self, done: Doing) -> Doing:
+        """Append half cycles."""
+        return Walk(self.speed, self.steps, self.turn, "run").after(done)
+
+
+class Pivot(NamedTuple):
+    """A sharp turn nearly on the spot, in as few steps as it takes."""
+
+    angle: float = pi / 2
+    speed: float = 0.5
+
+    def after(self, done: Doing) -> Doing:
+        """Append short steps that turn."""
+        return Walk(self.speed, max(1, ceil(abs(self.angle) / SHARPEST - 1e-9)), self.angle).after(done)
+
+
+class Stand(NamedTuple):
+    """She stands: at first, or, after steps, with a last step in which the other foot comes beside."""
+
+    seconds: float = 0.5
+
+    def after(self, done: Doing) -> Doing:
+        """Append a phase at rest; a row that walked ends with a step up to it."""
+        body = done.body
+        q = stance(body)
+        rest = Phase(max(3, ceil(self.seconds / 0.05)), self.seconds, FLAT, FLAT)
+        if done.row is None:
+            return done.then(still(body, q, (rest,)), steps=False)
+        if done.row.phases[-1][2:] == (FLAT, FLAT):
+            return done.then(still(body, done.row.knots.q[-1], (rest,)), steps=False)
+        half = done.gaits.half("walk", SLOW, done.leads)
+        swung = Row(half.phases[:-1], half.knots.between(half.phases, 0, len(half.phases) - 1))
+        return done.then(swung).then(still(body, q, (rest,)), steps=False)
+
+
+class Jump(NamedTuple):
+    """She crouches, jumps with both feet and lands on both, so far ahead and so much higher [m]; she begins and ends standing."""
+
+    ahead: float = 0.6
+    up: float = 0.0
+
+    def after(self, done: Doing) -> Doing:
+        """Append crouch, push, flight, and landing."""
+        q0 = stance(done.body) if done.row is None else done.row.knots.q[-1]
+        landing = done.count + 1 + [phase.left for phase in JUMP].index(SWING)
+        done = done.then(crude_jump(done.body, q0, self.ahead, self.up), steps=False)
+        return done._replace(landings=(*done.landings, landing), there=True)
+
+
+def stance(body: Body) -> np.ndarray:
+    """Return coordinates of who stands, soles on the ground, knees a little bent."""
+    return body.coordinates(body.scene.qpos)
+
+
+def still(body: Body, q: np.ndarray, phases: tuple[Phase, ...]) -> Row:
+    """Return a row in which nothing moves."""
+    time = np.array([0.0, sum(phase.seconds for phase in phases)])
+    return row_of(body, phases, Course(time, np.stack([q, q]), np.zeros((2, body.n))), style(body))
+
+
+JUMP = (
+    Phase(8, 0.40, FLAT, FLAT),
+    Phase(6, 0.20, FLAT, FLAT),
+    Phase(4, 0.10, TOE, TOE),
+    Phase(10, 0.35, SWING, SWING),
+    Phase(4, 0.08, TOE, TOE),
+    Phase(8, 0.30, FLAT, FLAT),
+    Phase(6, 0.30, FLAT, FLAT),
+)
+"""Down, up, on the toes, in the air, on the toes, flat, up."""
+
+
+def crude_jump(body: Body, q0: np.ndarray, ahead: float, up: float) -> Row:
+    """Return a jump that nobody can make: a crouch, a parabola, a crouch."""
+    ends = np.cumsum([0.0, *(phase.seconds for phase in JUMP)])
+    time = np.linspace(0.0, ends[-1], 81)
+    air = np.clip((time - ends[3]) / (ends[4] - ends[3]), 0, 1)
+    index = {joint: ROOT + k for k, joint in enumerate(body.joints)}
+    q = np.tile(q0, (len(time), 1))
+    crouch = np.interp(time, [0, ends[1], ends[3], ends[4], ends[6] - 0.1, ends[7]], [0, 1, 0.1, 0.5, 1, 0])
+    c, s = np.cos(q0[3]), np.sin(q0[3])
+    q[:, 0] += ahead * c * air
+    q[:, 1] += ahead * s * air
+    leg = 0.45 * float(q0[2])
+    bend = 1.1 * crouch
+    q[:, 2] += up * air + 0.15 * np.sin(np.pi * air) - 2 * leg * (1 - np.cos(bend / 2))
+    for side in ("left", "right"):
+        q[:, index[f"{side}_knee_flexion"]] += bend
+        q[:, index[f"{side}_hip_flexion"]] += bend / 2
+        q[:, index[f"{side}_shoulder_flexion"]] += -0.8 * crouch + 1.0 * np.sin(np.pi * air)
+    course = Course(time, q, np.gradient(q, time, axis=0))
+    return row_of(body, JUMP, course, style(body))

@@ -1,0 +1,97 @@
+"""From words to a motion: actions in a row, what must hold, a schedule, and what is free."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from interplay.errors import InputError, pick
+from interplay.spacetime.actions import Action, Doing, Gaits
+from interplay.spacetime.body import Body
+from interplay.spacetime.laws import Fixed, Given, Lasts, PerDistance
+from interplay.spacetime.problem import BEGIN, END, Found, Law, Problem, Schedule, When, find
+from interplay.spacetime.schedules import Joint, Layered
+from interplay.spacetime.solving import Progress
+from interplay.spacetime.styles import style
+
+TURNED = 0.1
+"""From which turn on effort counts per second, in a given time, and not per metre [rad]."""
+FREE = ("timing", "footprints")
+
+
+class Score(NamedTuple):
+    """A character's actions made a row, and what must hold along it."""
+
+    doing: Doing
+    laws: tuple[Law, ...]
+
+    def when(self, moment: str | int) -> When:
+        """Return a moment: ``"begin"``, ``"end"``, or a step (1, 2 …): when its foot lands."""
+        if moment in ("begin", "end"):
+            return BEGIN if moment == "begin" else END
+        landings = self.doing.landings
+        if isinstance(moment, str) or not 1 <= moment <= len(landings):
+            raise InputError(f"moment {moment!r}: expected begin, end, or a step from 1 to {len(landings)}")
+        return When(landings[moment - 1])
+
+    def schedule(self, kind: str) -> Schedule:
+        """Return a schedule by name: ``joint``, or ``layered`` about the first seam between two actions."""
+        seams, count = self.doing.seams, self.doing.count
+        if kind == "layered" and not seams:
+            raise InputError("schedule layered: expected two actions at least, between which there is a seam")
+        made: dict[str, Callable[[], Schedule]] = {
+            "joint": Joint,
+            "layered": lambda: Layered(
+                self.doing.body.name, seams[0], max(seams[0] // 2, 1), count - max((count - seams[0]) // 2, 1)
+            ),
+        }
+        return pick("schedule", kind, made)()
+
+
+def scored(
+    body: Body,
+    actions: Sequence[Action],
+    progress: Progress | None = None,
+    *,
+    free: Sequence[str] = FREE,
+    seconds: float | None = None,
+) -> Score:
+    """Return actions as a row that begins and ends as they would alone; ``free``: timing, footprints; how long it lasts, if given."""
+    if not actions:
+        raise InputError(f"{body.name}: expected at least one action, such as walk")
+    for one in free:
+        pick("what is free", one, dict.fromkeys(FREE))
+    doing = Doing(Gaits(body, progress))
+    for action in actions:
+        before = doing.count
+        doing = action.after(doing)
+        if before:
+            doing = doing._replace(seams=(*doing.seams, before))
+    row, who = doing.row, body.name
+    if row is None or doing.end is None:
+        raise InputError(f"{body.name}: expected an action that lasts")
+    laws: list[Law] = [
+        Given(who, BEGIN, row.knots.q[0], row.knots.v[0]),
+        Given(who, END, *doing.end, free=() if doing.there else (0, 1)),
+        Fixed(who, timing="timing" not in free, footprints="footprints" not in free),
+    ]
+    turned = abs(float(doing.end[0][3] - row.knots.q[0, 3])) > TURNED
+    still = not (np.abs(row.knots.v[0, :2]).max() > TURNED and np.abs(doing.end[1][:2]).max() > TURNED)
+    if seconds is not None or turned or still:
+        laws.append(Lasts(who, sum(phase.seconds for phase in row.phases) if seconds is None else seconds))
+    else:
+        laws.append(PerDistance(who))
+    return Score(doing, tuple(laws))
+
+
+def composed(
+    score: Score, further: Sequence[Law] = (), schedule: str = "joint", progress: Progress | None = None
+) -> Found:
+    """Return the motion of least effort that does all of it."""
+    body, row = score.doing.body, score.doing.row
+    if row is None:
+        raise InputError(f"{body.name}: expected at least one action, such as walk")
+    problem = Problem({body.name: row.role(body, style(body))}, [*score.laws, *further])
+    return find(problem, score.schedule(schedule), progress=progress)

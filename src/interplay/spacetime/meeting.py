@@ -1,0 +1,135 @@
+"""Several characters at one real time: their clocks, the ways of their points, and bonds that hold between them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from interplay.spacetime.blocks import Block, Kernel
+from interplay.spacetime.body import Body, Point
+from interplay.spacetime.ends import again
+from interplay.spacetime.problem import Law, Stage
+from interplay.spacetime.sharing import Clock, Curve
+
+SPACING = 0.07
+"""Between the knots of what is shared [s]."""
+
+
+class Meeting:
+    """A stage in which characters meet: the duration, clocks of the parts that are free, and how far a full cycle comes."""
+
+    def __init__(self, stage: Stage, seconds: float | None, cycle: bool):
+        """Take the stage; ``seconds``: a duration that is given; ``cycle``: all parts are full cycles, along x."""
+        self.stage, unknowns = stage, stage.unknowns
+        roles = stage.problem.roles
+        begins = {who: _seconds(roles[who].phases[: window.first]) for who, window in stage.windows.items()}
+        span = max(_seconds(role.phases) for role in roles.values()) if seconds is None else seconds
+        low, high = (0.1, 100.0) if seconds is None else (seconds, seconds)
+        self.duration = unknowns.add("duration", np.array([span]), low, high)
+        self.clocks = {who: Clock(part, begins[who]) for who, part in stage.parts.items()}
+        self.blocks = [clock.block() for clock in self.clocks.values()]
+        ends = np.array([[clock.times[-1], self.duration[0]] for clock in self.clocks.values()])
+        self.blocks.append(_equal("duration", ends))
+        self.travel: np.ndarray | None = None
+        if cycle:
+            first = next(iter(stage.parts.values()))
+            far = float(unknowns.guess[first.q[-1, 0]] - unknowns.guess[first.q[0, 0]])
+            self.travel = unknowns.add("travel", np.array([far]), 0.1, 100.0)
+            for part in stage.parts.values():
+                self.blocks += [*again(part), self._comes(part)]
+
+    def _comes(self, part: Any) -> Block:
+        """A full cycle ends so far ahead, and heads as before."""
+        where = np.concatenate([part.q[[0, -1]][:, [0, 1, 3]].ravel(), self.travel])[None]
+        kernel = Kernel("comes", 7, 0, lambda y, c: (0, y[3:6] - y[:3] - ca.vertcat(y[6], 0, 0)))
+        zero = np.zeros((1, 3))
+        return Block(kernel, where, np.zeros((1, 0)), zero, zero, lambda p, r: f"way of {part.body.name}")
+
+    def curve(
+        self, times: np.ndarray, values: np.ndarray, along: tuple[int, ...] = (), spacing: float = SPACING
+    ) -> Curve:
+        """Return a curve of values (T, d) at real times (T,)."""
+        unknowns = self.stage.unknowns
+        span = float(unknowns.guess[self.duration[0]])
+        count = max(int(np.ceil(span / spacing)), 6)
+        return Curve(unknowns, self.duration, times / span, values, count, self.travel, along)
+
+    def guessed(self, who: str, points: Sequence[Point]) -> tuple[np.ndarray, np.ndarray]:
+        """Return real times of a character's knots (T,), and where its points are guessed or known to be (T, 3 N)."""
+        role, part = self.stage.problem.roles[who], self.stage.parts.get(who)
+        guess = self.stage.unknowns.guess
+        if part is not None and role.knots is None:
+            return guess[self.clocks[who].times], places(role.body, points, guess[part.q])
+        knots = role.knots
+        if knots is None:
+            raise RuntimeError(f"{who} neither moves nor has moved")
+        course = knots.course(role.phases)
+        return course.time, places(role.body, points, course.q)
+
+    def way(
+        self, who: str, points: Sequence[Point], within: float, spacing: float = SPACING
+    ) -> tuple[Curve, list[Block]]:
+        """Return the way of some points of a character, which it keeps at its knots to so much [m]; what is known is given."""
+        times, values = self.guessed(who, points)
+        curve = self.curve(times, values, tuple(range(0, 3 * len(points), 3)), spacing)
+        if who in self.stage.parts:
+            return curve, [self.keeps(who, points, curve, within)]
+        unknowns = self.stage.unknowns
+        known = unknowns.guess[curve.coefficients]
+        unknowns.low[curve.coefficients] = unknowns.high[curve.coefficients] = known
+        return curve, []
+
+    def keeps(self, who: str, points: Sequence[Point], curve: Curve, within: float) -> Block:
+        """Return what keeps points of a character on their way, at knots."""
+        part = self.stage.parts[who]
+        body, n = part.body, part.body.n
+        read, constants = curve.window(self.clocks[who].knots())
+
+        def outer(z: Any, c: Any) -> Any:
+            value, place = curve.value(z[n:], c)
+            return ca.vertcat(_places(body, points, z[:n]) - value, place)
+
+        sides = zip((-within, within), curve.within(constants), strict=True)
+        low, high = (np.concatenate([np.full((len(read), 3 * len(points)), w), b], axis=1) for w, b in sides)
+        kernel = Kernel("keeps", n + curve.width, 2, lambda y, c: (0, y), outer)
+        where = np.concatenate([part.q, read], axis=1)
+        return Block(kernel, where, constants, low, high, lambda p, r: f"way of {who} at knot {p}")
+
+
+Bond = Callable[[Meeting], "list[Block]"]
+"""What holds between characters that meet."""
+
+
+def meet(*bonds: Bond, seconds: float | None = None, cycle: bool = False) -> Law:
+    """Return the law of a meeting, of its bonds; ``seconds``: its duration, if given; ``cycle``: all parts are full cycles along x."""
+
+    def law(stage: Stage) -> list[Block]:
+        meeting = Meeting(stage, seconds, cycle)
+        return [*meeting.blocks, *(block for bond in bonds for block in bond(meeting))]
+
+    return law
+
+
+def places(body: Body, points: Sequence[Point], q: np.ndarray) -> np.ndarray:
+    """Return where points of a character are (T, 3 N) in some coordinates (T, n)."""
+    symbol = ca.SX.sym("q", body.n)
+    found = ca.Function("places", [symbol], [_places(body, points, symbol)])
+    return np.asarray(found.map(len(q))(q.T)).T
+
+
+def _places(body: Body, points: Sequence[Point], q: Any) -> Any:
+    frames = body.frames(q)
+    return ca.vertcat(*(frames[point.link][1] + frames[point.link][0] @ ca.DM(point.place) for point in points))
+
+
+def _seconds(phases: Sequence[Any]) -> float:
+    return float(sum(phase.seconds for phase in phases))
+
+
+def _equal(what: str, where: np.ndarray) -> Block:
+    zero = np.zeros((len(where), 1))
+    kernel = Kernel("equal", 2, 0, lambda y, c: (0, y[0] - y[1]))
+    return Block(kernel, where, np.zeros((len(where), 0)), zero, zero, lambda p, r: what)

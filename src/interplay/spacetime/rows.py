@@ -1,0 +1,135 @@
+"""Rows: motions as phases and what is at their knots, that are mirrored, moved, bent and put one after another; also from clips."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from interplay.errors import InputError
+from interplay.motion.clip import Clip
+from interplay.spacetime.body import Body, Point
+from interplay.spacetime.ends import Knots, knots_of, moved, place_of
+from interplay.spacetime.part import FLAT, HEEL, SIDES, SWING, TOE, Course, Part, Phase, Style
+from interplay.spacetime.problem import Role
+
+OTHER = {"left": "right", "right": "left"}
+INTERVAL, SHORTEST = 0.03, 0.035
+"""About how long an interval of a clip is, and how short a phase of one may be [s]: what is shorter goes with the one before it."""
+
+
+class Row(NamedTuple):
+    """A motion: its phases, and what is at their knots."""
+
+    phases: tuple[Phase, ...]
+    knots: Knots
+
+    @staticmethod
+    def found(part: Part, x: np.ndarray) -> Row:
+        """Return what was found of a part."""
+        knots = knots_of(part, x)
+        seconds = knots.rate * [phase.intervals for phase in part.phases]
+        return Row(tuple(p._replace(seconds=float(s)) for p, s in zip(part.phases, seconds, strict=True)), knots)
+
+    def role(self, body: Body, style: Style, pulled: tuple[Point, ...] = ()) -> Role:
+        """Return it as what a role begins with, at some of whose points others may pull."""
+        knots = self.knots._replace(pull=np.zeros((len(self.knots.tau), len(pulled), 3)))
+        return Role(body, self.phases, style, knots.course(self.phases), knots, pulled)
+
+    def on(self, intervals: Sequence[int]) -> Row:
+        """Return it on another mesh."""
+        phases = tuple(p._replace(intervals=int(k)) for p, k in zip(self.phases, intervals, strict=True))
+        return Row(phases, self.knots.on(self.phases, phases))
+
+    def mirrored(self, body: Body) -> Row:
+        """Return its mirror image along the x axis."""
+        order, sign = body.mirror()
+        q, v, rate, tau, force, pull = self.knots
+        tau = sign[6:] * tau[:, order[6:] - 6]
+        force = force[:, ::-1][:, :, [1, 0, 3, 2]] * [1.0, -1.0, 1.0]
+        phases = tuple(p._replace(left=p.right, right=p.left) for p in self.phases)
+        return Row(phases, Knots(sign * q[:, order], sign * v[:, order], rate, tau, force, pull * [1.0, -1.0, 1.0]))
+
+    def then(self, other: Row) -> Row:
+        """Return it and another one after it, which begins where it ends and heads there; their states are averaged where they meet.
+
+        Such a pose need not keep to its contacts (liu2006, 6.1): it is only one to begin with.
+        """
+        after = moved(other.knots, place_of(other.knots.q[0]), place_of(self.knots.q[-1]))
+        at = len(self.knots.q) - 1
+        joined = Knots.joined([self.knots, after])
+        joined.q[at], joined.v[at] = (
+            (self.knots.q[-1] + after.q[0]) / 2,
+            (self.knots.v[-1] + after.v[0]) / 2,
+        )
+        return Row((*self.phases, *other.phases), joined)
+
+    def bent(self, angle: float) -> Row:
+        """Return it along a curve: its heading turns by an angle [rad] from its beginning to its end."""
+        q, v, rate, tau, force, pull = (one.copy() for one in self.knots)
+        steps = np.repeat(rate, [phase.intervals for phase in self.phases])
+        time = np.concatenate([[0.0], np.cumsum(steps)])
+        turn = angle * time / time[-1]
+        c, s = np.cos(turn), np.sin(turn)
+        ahead = np.diff(self.knots.q[:, :2], axis=0)
+        cm, sm = (c[1:] + c[:-1]) / 2, (s[1:] + s[:-1]) / 2
+        path = np.stack([cm * ahead[:, 0] - sm * ahead[:, 1], sm * ahead[:, 0] + cm * ahead[:, 1]], axis=1)
+        q[1:, :2] = q[0, :2] + np.cumsum(path, axis=0)
+        q[:, 3] += turn
+        v[:, :2] = np.stack([c * v[:, 0] - s * v[:, 1], s * v[:, 0] + c * v[:, 1]], axis=1)
+        v[:, 3] += angle / time[-1]
+        return Row(self.phases, Knots(q, v, rate, tau, force, pull))
+
+
+def row_of(body: Body, phases: Sequence[Phase], course: Course, style: Style) -> Row:
+    """Return a motion over real time as a row of phases."""
+    from interplay.spacetime.blocks import Unknowns
+
+    unknowns = Unknowns()
+    part = Part(body, phases, style, unknowns, course)
+    return Row(tuple(phases), knots_of(part, unknowns.guess))
+
+
+def course_of(body: Body, clip: Clip, who: str | None = None) -> Course:
+    """Return a character of a clip as coordinates of a body that has its joints; rates are those of a smooth path through frames."""
+    names = list(clip.motions)
+    who = who or names[0]
+    if who not in clip.motions:
+        raise InputError(f"clip {clip.title!r}: has no character {who!r}; expected one of {', '.join(names)}")
+    alone = Clip(clip.time, {body.name: clip.motions[who]}, (), clip.title, clip.source)
+    qpos = alone.configurations(body.scene)
+    q = np.array([body.coordinates(one) for one in qpos])
+    q[:, 3] = np.unwrap(q[:, 3])
+    time = clip.time - clip.time[0]
+    return Course(time, _smooth(q, time), np.gradient(_smooth(q, time), time, axis=0))
+
+
+def _smooth(q: np.ndarray, time: np.ndarray, seconds: float = 0.05) -> np.ndarray:
+    """Return paths without what is faster than about a tenth of a second: captures shake."""
+    width = max(int(seconds / float(np.median(np.diff(time)))), 1)
+    window = np.hanning(2 * width + 1)
+    padded = np.concatenate([2 * q[:1] - q[width:0:-1], q, 2 * q[-1:] - q[-2 : -width - 2 : -1]])
+    return np.stack([np.convolve(c, window / window.sum(), mode="valid") for c in padded.T], axis=1)
+
+
+def phases_of(clip: Clip, who: str | None = None) -> tuple[Phase, ...]:
+    """Return how feet stand in a clip, by what touches the ground: heels, soles, toes."""
+    who = who or next(iter(clip.motions))
+    time = clip.time - clip.time[0]
+    modes = []
+    for side in SIDES:
+        heel, sole, toes = (clip.touching(f"{who}/{side}_{part}", "ground") for part in ("heel", "sole", "toes"))
+        modes.append(np.where(sole | (heel & toes), FLAT, np.where(heel, HEEL, np.where(toes, TOE, SWING))))
+    changes = [0, *(1 + np.flatnonzero((modes[0][1:] != modes[0][:-1]) | (modes[1][1:] != modes[1][:-1])))]
+    starts: list[int] = []
+    for frame in changes:
+        end = next((c for c in changes if c > frame), len(time) - 1)
+        if not starts or time[end] - time[frame] >= SHORTEST:
+            starts.append(int(frame))
+    out: list[Phase] = []
+    for k, frame in enumerate(starts):
+        end = starts[k + 1] if k + 1 < len(starts) else len(time) - 1
+        seconds = float(time[end] - time[frame])
+        out.append(Phase(max(2, int(np.ceil(seconds / INTERVAL))), seconds, str(modes[0][frame]), str(modes[1][frame])))
+    return tuple(out)
