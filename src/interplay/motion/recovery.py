@@ -44,7 +44,7 @@ from interplay.scene.scene import GROUND
 if TYPE_CHECKING:
     from interplay.simulation import Simulation
 
-LEAVING, LOST = 0.01, 0.03
+LEAVING, LOST = 0.0075, 0.03
 """How far out of the support the capture point is [m] when she steps; and will be when a foot that goes back has landed, when that is led
 to catch her instead."""
 BACK = 0.4
