@@ -495,26 +495,30 @@ def _limbs(part: Part) -> list[tuple[Point, Point, float]]:
     """Return points of limbs that meet most easily, and how near their middles may come [m]; of a body 1.74 m high, others to scale."""
     body = part.body
     k = body.height / 1.74
-    ball = {"toe": 0.045, "heel": 0.045, "ankle": 0.05, "shank": 0.055, "knee": 0.06, "hand": 0.045, "thigh": 0.085}
+    ball = {"toe": 0.045, "middle": 0.05, "heel": 0.045, "ankle": 0.055, "low": 0.06, "shank": 0.07, "knee": 0.06}
+    ball |= {"hand": 0.045, "thigh": 0.085}
+    ahead = {"toe": 0.8, "middle": 0.1, "heel": -0.7}
 
     def point(name: str, side: str) -> Point:
-        if name in ("toe", "heel"):
-            sole = part.sole(side, 0.8 if name == "toe" else -0.7)
+        if name in ahead:
+            sole = part.sole(side, ahead[name])
             return Point(sole.link, sole.place + [0, 0, 0.03 * k])
         if name == "hand":
             return body.point(f"{side}_palm")
         foot = part.sole(side).link
         shank = body.links[foot].parent
         thigh = body.links[shank].parent
-        down = {"shank": (shank, body.links[foot].place), "thigh": (thigh, body.links[shank].place)}
+        down = {"low": (shank, foot, 0.8), "shank": (shank, foot, 0.5), "thigh": (thigh, shank, 0.5)}
         if name in down:
-            return Point(down[name][0], 0.5 * down[name][1])
+            link, end, share = down[name]
+            return Point(link, share * body.links[end].place)
         return Point({"ankle": foot, "knee": shank}[name], np.zeros(3))
 
-    legs = [("toe", "toe"), ("heel", "heel"), ("ankle", "ankle"), ("shank", "shank"), ("knee", "knee")]
-    legs += [("toe", "heel"), ("toe", "ankle"), ("toe", "shank"), ("heel", "shank"), ("ankle", "shank")]
-    found = [(point(a, "left"), point(b, "right"), k * (ball[a] + ball[b])) for a, b in legs]
-    found += [(point(b, "left"), point(a, "right"), k * (ball[a] + ball[b])) for a, b in legs if a != b]
+    feet, legs = ("toe", "middle", "heel"), ("ankle", "low", "shank")
+    near = [(a, b) for a in feet for b in feet] + [("ankle", "ankle"), ("shank", "shank"), ("knee", "knee")]
+    near += [pair for a in feet for b in legs for pair in ((a, b), (b, a))]
+    near += [("ankle", "low"), ("low", "ankle"), ("low", "shank"), ("shank", "low"), ("low", "low")]
+    found = [(point(a, "left"), point(b, "right"), k * (ball[a] + ball[b])) for a, b in near]
     if all(body.has_site(f"{side}_palm") for side in SIDES):
         found += [(point("hand", side), point("thigh", side), k * (ball["hand"] + ball["thigh"])) for side in SIDES]
     return found

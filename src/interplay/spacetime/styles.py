@@ -1,4 +1,4 @@
-"""What a gait is to be like: what torques cost, which posture she likes, and named terms (liu2006 learned such weights from capture).
+"""What a gait is to be like: what torques cost, which posture is liked (liu2006 learned such weights from capture).
 
 Weights are of a man of 75 kg and 1.74 m; others' torques count in proportion to their size, and their time to that of a pendulum.
 """
@@ -14,28 +14,30 @@ from interplay.spacetime.part import Style, Tie
 
 
 class Weights(NamedTuple):
-    """Numbers that were fitted to people: what squares of torques [1/(50 N·m)²] cost, what those of their rates, and what holds trunk and hips."""
+    """Numbers that were fitted to people: what squares of torques [1/(50 N·m)²] cost and those of their rates,
+    what holds trunk, pelvis, legs and feet."""
 
     hip: float = 1.0
-    knee: float = 0.5
+    knee: float = 0.4
     ankle: float = 0.3
     frontal: float = 0.05
     trunk: float = 1.0
     arms: float = 1.0
     haste: float = 0.001
-    upright: float = 3.0
-    pelvis: float = 2.0
+    upright: float = 10.0
+    pelvis: float = 6.0
     narrow: float = 6.0
-    foot: float = 5.0
+    foot: float = 1.5
+    jerk: float = 0.006
 
 
 FITTED = Weights()
-ELBOWS = {"walk": 0.35, "run": 1.4}
+ELBOWS = {"walk": 0.35, "run": 1.6}
 """How far elbows are bent [rad]."""
-LEAN = {"walk": 0.03, "run": 0.1}
+LEAN = {"walk": 0.04, "run": 0.14}
 """How far the trunk leans forward [rad]."""
-ARMS = 0.6
-"""How far an arm swings against its leg, of what that does."""
+ARMS, BACK = {"walk": 0.7, "run": 0.9}, {"walk": 0.1, "run": 0.35}
+"""How far an arm swings against its leg, of what that does, and how far back it is on the mean [rad]."""
 OUTWARD, INWARD = 0.1, 0.04
 """How far legs are turned outward and lean inward on the mean [rad]."""
 TURNING = 8.0
@@ -73,7 +75,7 @@ def style(body: Body, kind: str = "walk", weights: Weights = FITTED) -> Style:
         if "elbow" in joint:
             rest[ROOT + k] = ELBOWS[kind]
     posture[3:6], calm[3:6] = (TURNING, weights.pelvis, weights.pelvis), 0.005
-    rest[5] = LEAN[kind] / 2
+    rest[5] = LEAN[kind]
     effort *= size
     haste = effort * weights.haste * body.height / 1.74
     index = {joint: ROOT + k for k, joint in enumerate(body.joints)}
@@ -82,7 +84,7 @@ def style(body: Body, kind: str = "walk", weights: Weights = FITTED) -> Style:
         arm, leg = index.get(f"{side}_shoulder_flexion"), index.get(f"{side}_hip_flexion")
         if arm is not None and leg is not None:
             posture[arm] = 0.0
-            ties.append(Tie(((arm, 1.0), (leg, ARMS)), ARMS * 0.2, 2.0))
+            ties.append(Tie(((arm, 1.0), (leg, ARMS[kind])), ARMS[kind] * 0.2 - BACK[kind], 3.0))
     for axis, ending, lean in ((3, "yaw", 0.0), (4, "side", 0.0), (5, "flexion", LEAN[kind])):
         trunk = [(index[j], 1.0) for j in body.joints if j == f"torso_{ending}"]
         head = [(index[j], 1.0) for j in body.joints if j in (f"neck_{ending}", f"head_{ending}")]
@@ -100,7 +102,7 @@ def style(body: Body, kind: str = "walk", weights: Weights = FITTED) -> Style:
         calm,
         tuple(ties),
         force=0.002 * (75 / body.mass) ** 2,
-        jerk=0.004 * (75 / body.mass) ** 2,
+        jerk=weights.jerk * (75 / body.mass) ** 2,
     )
 
 

@@ -126,7 +126,13 @@ def _at(frames: Any, point: Any) -> Any:
 
 
 def _at_end(
-    meeting: Meeting, who: str, other: str, rows: Callable[[Any, Any], Any], low: list[float], high: list[float], name: str
+    meeting: Meeting,
+    who: str,
+    other: str,
+    rows: Callable[[Any, Any], Any],
+    low: list[float],
+    high: list[float],
+    name: str,
 ) -> Block:
     """Return rows of the states of two characters at the end, of whom the second is known."""
     part, known = meeting.stage.parts[who], meeting.stage.problem.roles[other]
@@ -139,4 +145,6 @@ def _at_end(
 
     where = np.concatenate([part.q[-1], part.v[-1]])[None]
     constants = np.concatenate([knots.q[-1], knots.v[-1]])[None]
-    return Block(Kernel("at end", 2 * n, 2 * m, inner), where, constants, np.array([low]), np.array([high]), lambda p, r: name)
+    return Block(
+        Kernel("at end", 2 * n, 2 * m, inner), where, constants, np.array([low]), np.array([high]), lambda p, r: name
+    )
