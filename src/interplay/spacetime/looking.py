@@ -11,7 +11,6 @@ from interplay.spacetime.blocks import Block, Kernel
 from interplay.spacetime.meeting import Bond, Meeting
 
 
-
 def look(who: str, at: str, worth: float = 1.0) -> Bond:
     """Return the bond of one who looks at the head of another; ``worth``: what it costs to look the other way, over 4, per second."""
 
@@ -33,6 +32,15 @@ def look(who: str, at: str, worth: float = 1.0) -> Bond:
 
         weight = np.full((len(knots), 1), worth / len(knots))
         none = np.zeros((len(knots), 0))
-        return [Block(Kernel("look", body.n, 4, inner), part.q, np.concatenate([there, weight], axis=1), none, none, lambda p, r: "")]
+        return [
+            Block(
+                Kernel("look", body.n, 4, inner),
+                part.q,
+                np.concatenate([there, weight], axis=1),
+                none,
+                none,
+                lambda p, r: "",
+            )
+        ]
 
     return bond
