@@ -15,11 +15,12 @@ from interplay.spacetime.rounds import Alternating, Walker, together
 from interplay.spacetime.solving import Progress
 
 CASTS = {
-    "mother_and_child": (("mother", 1.68, 60.0, 4), ("child", 1.15, 21.0, 6)),
-    "equal": (("ann", 1.68, 60.0, 2), ("ben", 1.80, 75.0, 2)),
-    "three": (("mother", 1.68, 60.0, 4), ("child", 1.15, 21.0, 6), ("father", 1.80, 75.0, 4)),
+    "mother_and_child": (("mother", 1.68, 60.0, 4, "left"), ("child", 1.15, 21.0, 6, "right")),
+    "equal": (("ann", 1.68, 60.0, 2, "left"), ("ben", 1.80, 75.0, 2, "right")),
+    "three": (("mother", 1.68, 60.0, 4, "left"), ("child", 1.15, 21.0, 6, "right"), ("father", 1.80, 75.0, 4, "right")),
 }
-"""Who walk, from right to left: height [m], mass [kg], and how many steps each takes in the same time."""
+"""Who walk, from right to left: height [m], mass [kg], and how many steps each takes in the same time, and
+which foot lands first."""
 SMALL = 1.35
 """Who is smaller is a child [m]."""
 
@@ -48,7 +49,9 @@ class HandInHand(base.Composition):
 
     def compose(self, progress: Progress | None = None) -> Performance:
         """Return the motion."""
-        walkers = [Walker(name, _model(height, mass), steps) for name, height, mass, steps in CASTS[self.p.who]]
+        walkers = [
+            Walker(name, _model(height, mass), steps, leads) for name, height, mass, steps, leads in CASTS[self.p.who]
+        ]
         names = [walker.name for walker in walkers]
         schedule = None
         if self.p.schedule == "alternating":

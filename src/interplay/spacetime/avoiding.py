@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import product
 from typing import NamedTuple
 
@@ -34,7 +35,7 @@ class Ball(NamedTuple):
 
 
 def balls(body: Body) -> list[Ball]:
-    """Return balls in what is solid of a character: one in each link, in an upper arm at the elbow, in a shank at the knee."""
+    """Return balls in what is solid of a character: in elbows, wrists, knees, and one in each of all other links."""
     m, out = body.scene.model, []
     solid = solid_shapes(m)
     for link, b in enumerate(body.bodies):
@@ -45,29 +46,42 @@ def balls(body: Body) -> list[Ball]:
         g = shapes[0]
         radius, place = float(np.median(m.geom_size[g])), m.geom_pos[g].copy()
         if m.geom_type[g] == mujoco.mjtGeom.mjGEOM_CAPSULE:
-            radius, place = float(m.geom_size[g, 0]), np.zeros(3)
+            radius = float(m.geom_size[g, 0])
+            if "forearm" in name:
+                out.append(Ball(Point(link, 2.0 * place), radius))
+            place = np.zeros(3)
         out.append(Ball(Point(link, place), radius))
     return out
 
 
 def keep_apart(
-    one: str, other: str, but: tuple[tuple[str, str], ...] = (), near: float = NEAR, margin: float = 0.0
+    one: str,
+    other: str,
+    but: Mapping[tuple[str, str], float] | None = None,
+    near: float = NEAR,
+    margin: float = 0.0,
 ) -> Bond:
-    """Return the bond of two characters who go through nothing of each other, but pairs of links; ``margin``: how far apart [m].
+    """Return the bond of two characters who go through nothing of each other; ``margin``: how far apart they stay [m].
 
+    ``but``: pairs of links that touch on purpose, and how near their middles may come nevertheless [m]; 0: as they like.
     Where either is free she keeps off the ways of the other's balls, at her own knots.
     """
+    meant = dict(but or {})
 
     def bond(meeting: Meeting) -> list[Block]:
         stage, roles = meeting.stage, meeting.stage.problem.roles
         if other not in stage.parts:
-            turned = tuple((b, a) for a, b in but)
+            turned = {(b, a): least for (a, b), least in meant.items()}
             return keep_apart(other, one, turned, near, margin)(meeting) if one in stage.parts else []
         mine, hers = balls(roles[one].body), balls(roles[other].body)
         names = [[roles[who].body.links[b.point.link].name for b in some] for who, some in ((one, mine), (other, hers))]
-        pairs = [
-            (i, j) for i, j in _near(meeting, (one, other), [mine, hers], near) if (names[0][i], names[1][j]) not in but
-        ]
+        least = {
+            (i, j): mine[i].radius + hers[j].radius + LOOSE + margin for i, j in product(*map(range, map(len, names)))
+        }
+        least.update(
+            {(i, j): meant[a, b] for i, a in enumerate(names[0]) for j, b in enumerate(names[1]) if (a, b) in meant}
+        )
+        pairs = [pair for pair in _near(meeting, (one, other), [mine, hers], near) if least[pair] > 0]
         if not pairs:
             return []
         seen, own = sorted({i for i, _ in pairs}), sorted({j for _, j in pairs})
@@ -90,8 +104,7 @@ def keep_apart(
         where = np.concatenate(
             [np.concatenate([away[free, seen.index(i)], here[free, own.index(j)]], axis=1) for i, j in pairs]
         )
-        least = np.array([mine[i].radius + hers[j].radius + LOOSE + margin for i, j in pairs])
-        constants = np.repeat(least, len(free))[:, None]
+        constants = np.repeat([least[pair] for pair in pairs], len(free))[:, None]
         ones = np.ones((len(where), 1))
 
         def label(place: int, row: int) -> str:

@@ -92,7 +92,7 @@ def contest(
         Given(she, END, knots.q[-1].copy(), knots.v[-1].copy(), free=(0, 1, 3)),
     ]
     bonds: list[Bond] = []
-    but = tuple((a, b) for a in MEANT[0] for b in MEANT[1])
+    but = dict.fromkeys(((a, b) for a in MEANT[0] for b in MEANT[1]), 0.0)
     for one in tacklers:
         his = Body(scene, one.name)
         gaits = Gaits(his, progress)

@@ -27,6 +27,8 @@ from interplay.spacetime.splicing import meshed, placed, walked
 
 MESHES = 3
 """How many meshes are tried at most."""
+PALMS = 0.038
+"""How near the middles of hands that hold each other may come [m]: palm to palm."""
 APART = 0.26
 """How far apart people begin, for each metre of what both are high together, over 2 [1]."""
 DOMINATES = 10.0
@@ -34,11 +36,12 @@ DOMINATES = 10.0
 
 
 class Walker(NamedTuple):
-    """Who walks, and with how many steps in the time of all (an even number)."""
+    """Who walks, with how many steps in the time of all (an even number), and which foot lands first."""
 
     name: str
     model: Model
     steps: int
+    leads: str = "left"
 
 
 class Walked(NamedTuple):
@@ -85,7 +88,7 @@ def together(
         scene = scene.add(walker.model, walker.name, pos=(0.0, beside))
     bodies = {walker.name: Body(scene, walker.name) for walker in walkers}
     begin = speed or 1.0
-    alone = {w.name: walked(Gaits(bodies[w.name], progress), "walk", begin, w.steps) for w in walkers}
+    alone = {w.name: walked(Gaits(bodies[w.name], progress), "walk", begin, w.steps, w.leads) for w in walkers}
     seconds = float(np.mean([sum(p.seconds for p in row.phases) for row in alone.values()]))
     roles: dict[str, Role] = {}
     for k, (walker, beside) in enumerate(zip(walkers, y, strict=True)):
@@ -94,14 +97,18 @@ def together(
         row = placed(meshed(alone[walker.name], seconds), 0.0, begin=(0.0, beside))
         manner = holding(style(body), body, held)
         manner = _weighted(manner, DOMINATES) if walker.name == leader else manner
-        role = row.role(body, manner, tuple(body.point(f"{side}_palm") for side in held))
+        role = row.role(body, manner, tuple(body.point(f"{side}_grip") for side in held))
         roles[walker.name] = role._replace(knots=None)
     hands = tuple(
         ((one.name, len(roles[one.name].pulled) - 1), (other.name, 0)) for one, other in itertools.pairwise(walkers)
     )
     bonds: list[Bond] = [hold_hands(one, other) for one, other in hands]
     for (one, _), (other, _) in hands:
-        near = (("left_hand", "right_hand"), ("left_hand", "right_forearm"), ("left_forearm", "right_hand"))
+        near = {
+            ("left_hand", "right_hand"): PALMS,
+            ("left_hand", "right_forearm"): 0.0,
+            ("left_forearm", "right_hand"): 0.0,
+        }
         bonds += [keep_apart(one, other, near), *_glances(bodies[one], bodies[other])]
     bonds.append(_pace(speed) if speed is not None else _per_metre)
     laws: list[Law] = [_begins(walkers[0].name), meet(*bonds, cycle=True)]

@@ -10,17 +10,18 @@ from interplay.spacetime.actions import Gaits
 from interplay.spacetime.ends import moved, place_of
 from interplay.spacetime.gaits import TURNING
 from interplay.spacetime.part import Style
-from interplay.spacetime.rows import Row
+from interplay.spacetime.rows import OTHER, Row
 
 INTERVAL = 0.03
 """About how long an interval is at first [s]."""
 
 
-def walked(gaits: Gaits, kind: str, speed: float, steps: int) -> Row:
-    """Return steps of a gait along x."""
-    row = gaits.half(kind, speed)
+def walked(gaits: Gaits, kind: str, speed: float, steps: int, leads: str = "left") -> Row:
+    """Return steps of a gait along x, of which a foot lands first."""
+    feet = (leads, OTHER[leads])
+    row = gaits.half(kind, speed, leads)
     for k in range(1, steps):
-        row = row.then(gaits.half(kind, speed, "left" if k % 2 == 0 else "right"))
+        row = row.then(gaits.half(kind, speed, feet[k % 2]))
     return row
 
 
