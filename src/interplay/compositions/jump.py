@@ -15,7 +15,7 @@ from interplay.spacetime.actions import JUMP, Jump, Walk
 from interplay.spacetime.blocks import INF
 from interplay.spacetime.body import Body
 from interplay.spacetime.composing import composed, scored
-from interplay.spacetime.laws import OnTop, Prints, Reaches, Within
+from interplay.spacetime.laws import OnTop, Reaches, Within
 from interplay.spacetime.part import SIDES, SWING
 from interplay.spacetime.performing import Performance, perform
 from interplay.spacetime.problem import Law, When
@@ -65,9 +65,6 @@ class JumpOver(base.Composition):
             scene.add(ip.Platform((2.0, 1.2, p.box)), "here", (edge - 1.0, 0.0))
             scene.add(ip.Platform((2.0, 1.2, p.box)), "there", (edge + p.gap + 1.0, 0.0))
             laws += [OnTop("ann", 0, p.box), OnTop("ann", -1, p.box)]
-        if p.onto != "ground":
-            least = edge + (p.gap if p.onto == "gap" else 0.0) + foot / 2 + MARGIN
-            laws += [Prints("ann", -1, low=(least, -INF))]
         body = Body(scene, "ann")
         score = scored(body, [Jump(far, up)], progress, free=() if p.free == "nothing" else p.free.split("+"))
         return perform(self.name, composed(score, laws, "joint", progress))

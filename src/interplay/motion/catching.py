@@ -32,7 +32,7 @@ MARGIN = 0.03
 CLEARANCE, LOW_CLEARANCE = 0.06, 0.04
 """How high a foot is lifted that catches her, and one that goes back [m]."""
 SINK = 0.015
-"""How far below the ground a foot is led [m]: it meets it on its way, not hovering a few millimetres above."""
+"""How far below the ground a foot is led [m] that lands when it feels it: it meets it on its way, not hovering a few millimetres above."""
 _SEEKS = 0.4
 """How fast a foot that should have landed goes on downward [m/s]."""
 
@@ -164,16 +164,19 @@ class Aimed:
 
     full: ClassVar[bool] = True
 
-    def __init__(self, step: Step, end: Footprint, slope: np.ndarray):
-        """Take the step, where it ends and the slope of the ground: the rotation vector (3,) that tilts what is level."""
-        self._step = step
+    def __init__(self, step: Step, end: Footprint, slope: np.ndarray, sink: float):
+        """Take the step, where it ends, the slope of the ground and how far below that the foot is led [m].
+
+        A slope is the rotation vector (3,) that tilts what is level.
+        """
+        self._step, self._sink = step, sink
         self._gait = Gait(swing=step.seconds, clearance=CLEARANCE if step.catching else LOW_CLEARANCE, toe=0.1)
         self.aim(end, slope)
 
     def aim(self, end: Footprint, slope: np.ndarray) -> None:
         """Let it end elsewhere."""
         self.end, self.slope = end, slope
-        below = end._replace(place=end.place - [0.0, 0.0, SINK])
+        below = end._replace(place=end.place - [0.0, 0.0, self._sink])
         self._swing = Swing(self._step.start, below, self._step.begin, self._gait)
 
     def at(self, time: float) -> Sample:

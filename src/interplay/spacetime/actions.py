@@ -12,10 +12,11 @@ import numpy as np
 
 from interplay.spacetime.body import ROOT, Body
 from interplay.spacetime.ends import moved, place_of
-from interplay.spacetime.gaits import gait, style
+from interplay.spacetime.gaits import gait
 from interplay.spacetime.part import FLAT, SWING, TOE, Course, Phase
 from interplay.spacetime.rows import OTHER, Row, row_of
 from interplay.spacetime.solving import Progress
+from interplay.spacetime.styles import style
 
 SLOW = 0.8
 """How fast the last step before she stands is [m/s]."""
@@ -53,6 +54,8 @@ class Doing(NamedTuple):
     """The phases with which actions begin, but the first."""
     end: tuple[np.ndarray, np.ndarray] | None = None
     """The state she would end in, were this all: coordinates and rates."""
+    there: bool = False
+    """Whether where she ends is given, too, or only how."""
 
     @property
     def body(self) -> Body:
@@ -69,7 +72,7 @@ class Doing(NamedTuple):
         joined = self.row.then(row) if self.row else row
         last = (end or row).knots
         there = moved(last, place_of(last.q[-1]), place_of(joined.knots.q[-1]))
-        done = self._replace(row=joined, end=(there.q[-1], there.v[-1]))
+        done = self._replace(row=joined, end=(there.q[-1], there.v[-1]), there=False)
         return done._replace(leads=OTHER[self.leads], landings=(*self.landings, self.count)) if steps else done
 
 
@@ -151,7 +154,7 @@ class Jump(NamedTuple):
         q0 = stance(done.body) if done.row is None else done.row.knots.q[-1]
         landing = done.count + 1 + [phase.left for phase in JUMP].index(SWING)
         done = done.then(crude_jump(done.body, q0, self.ahead, self.up), steps=False)
-        return done._replace(landings=(*done.landings, landing))
+        return done._replace(landings=(*done.landings, landing), there=True)
 
 
 def stance(body: Body) -> np.ndarray:

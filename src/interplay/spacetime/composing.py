@@ -10,11 +10,11 @@ import numpy as np
 from interplay.errors import InputError, pick
 from interplay.spacetime.actions import Action, Doing, Gaits
 from interplay.spacetime.body import Body
-from interplay.spacetime.gaits import style
 from interplay.spacetime.laws import Fixed, Given, Lasts, PerDistance
 from interplay.spacetime.problem import BEGIN, END, Found, Law, Problem, Schedule, When, find
 from interplay.spacetime.schedules import Joint, Layered
 from interplay.spacetime.solving import Progress
+from interplay.spacetime.styles import style
 
 TURNED = 0.1
 """From which turn on effort counts per second, in a given time, and not per metre [rad]."""
@@ -74,7 +74,7 @@ def scored(
         raise InputError(f"{body.name}: expected an action that lasts")
     laws: list[Law] = [
         Given(who, BEGIN, row.knots.q[0], row.knots.v[0]),
-        Given(who, END, *doing.end, free=(0, 1)),
+        Given(who, END, *doing.end, free=() if doing.there else (0, 1)),
         Fixed(who, timing="timing" not in free, footprints="footprints" not in free),
     ]
     turned = abs(float(doing.end[0][3] - row.knots.q[0, 3])) > TURNED
