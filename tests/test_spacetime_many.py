@@ -14,7 +14,7 @@ from interplay.spacetime.avoiding import balls  # noqa: E402
 from interplay.spacetime.blocks import Program, Unknowns  # noqa: E402
 from interplay.spacetime.body import Body  # noqa: E402
 from interplay.spacetime.checking import sampled  # noqa: E402
-from interplay.spacetime.gaits import GAITS, guess, style  # noqa: E402
+from interplay.spacetime.gaits import GAITS, guess  # noqa: E402
 from interplay.spacetime.holding import hold_hands  # noqa: E402
 from interplay.spacetime.meeting import meet, places  # noqa: E402
 from interplay.spacetime.part import PULL, Part, Phase  # noqa: E402
@@ -22,6 +22,7 @@ from interplay.spacetime.problem import Problem, Role, Stage  # noqa: E402
 from interplay.spacetime.rounds import Alternating  # noqa: E402
 from interplay.spacetime.rows import row_of  # noqa: E402
 from interplay.spacetime.sharing import Clock, Curve  # noqa: E402
+from interplay.spacetime.styles import style  # noqa: E402
 from interplay.spacetime.tackling import Horizon, gap, sphere, sphere_gap  # noqa: E402
 
 WALK = GAITS["walk"]

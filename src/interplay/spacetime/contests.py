@@ -13,13 +13,13 @@ from interplay.spacetime.actions import Gaits
 from interplay.spacetime.avoiding import keep_apart
 from interplay.spacetime.body import Body
 from interplay.spacetime.checking import overlap, sampled
-from interplay.spacetime.gaits import style
 from interplay.spacetime.laws import Given
 from interplay.spacetime.looking import look
 from interplay.spacetime.meeting import Bond, meet
 from interplay.spacetime.problem import BEGIN, END, Found, Law, Problem, Role, find
 from interplay.spacetime.solving import Progress
 from interplay.spacetime.splicing import headed, meshed, placed, walked
+from interplay.spacetime.styles import style
 from interplay.spacetime.tackling import HIT, STRUCK, Horizon, dodge, gap, sphere, sphere_gap, tackle
 
 REACH = 0.32
@@ -102,7 +102,7 @@ def contest(
         heading = one.side + np.pi
         way = np.array([np.cos(heading), np.sin(heading)])
         run = placed(run, heading, end=knots.q[-1, :2] - REACH * way)
-        roles[one.name] = run.role(his, headed(style(his, 1.0), heading, TURNING, LEANING))
+        roles[one.name] = run.role(his, headed(style(his, "run"), heading, TURNING, LEANING))
         laws.append(Given(one.name, BEGIN, run.knots.q[0].copy(), run.knots.v[0].copy()))
         bonds += [tackle(one.name, she, hit), dodge(she, one.name, margin), keep_apart(one.name, she, but, near=0.5)]
         bonds += [look(one.name, she, 0.3), look(she, one.name, 0.1 / len(tacklers))]

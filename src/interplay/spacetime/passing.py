@@ -12,7 +12,6 @@ from interplay.models.base import Model
 from interplay.spacetime.actions import Gaits
 from interplay.spacetime.avoiding import keep_apart
 from interplay.spacetime.body import Body
-from interplay.spacetime.gaits import style
 from interplay.spacetime.laws import Given
 from interplay.spacetime.looking import look
 from interplay.spacetime.meeting import meet
@@ -20,6 +19,7 @@ from interplay.spacetime.problem import BEGIN, END, Found, Law, Problem, Role, f
 from interplay.spacetime.rows import Row
 from interplay.spacetime.solving import Progress
 from interplay.spacetime.splicing import headed, meshed, placed, walked
+from interplay.spacetime.styles import style
 
 GIVES_WAY = 0.32
 """How far each is guessed to give way in the middle [m]."""

@@ -11,7 +11,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from interplay.spacetime.blocks import Block, Program, Unknowns
+from interplay.spacetime.blocks import Block, Unknowns
 from interplay.spacetime.body import ROOT, Body, Point
 from interplay.spacetime.checking import roughest
 from interplay.spacetime.ends import PLACE, Knots, hold, knots_of, moved, place_of, recall
@@ -131,8 +131,8 @@ class Stage:
         for who, part in self.parts.items():
             if self.problem.roles[who].knots is None:
                 continue
-            mine = [b for b in blocks if b.kernel.name == "dynamics" and b.where[0, 0] == part.q[0, 0]]
-            off = Program(self.unknowns, mine).values(self.unknowns.guess)[1].reshape(len(part.tau), -1)[:, ROOT:]
+            mine = next(b for b in blocks if b.kernel.name == "dynamics" and b.where[0, 0] == part.q[0, 0])
+            off = mine.values(self.unknowns.guess)[:, ROOT:]
             low, high, guess = self.unknowns.low[part.tau], self.unknowns.high[part.tau], self.unknowns.guess
             guess[part.tau] = np.clip(guess[part.tau] + off, low, high)
 

@@ -15,7 +15,6 @@ from interplay.spacetime.actions import Gaits
 from interplay.spacetime.avoiding import keep_apart
 from interplay.spacetime.blocks import Block, Kernel
 from interplay.spacetime.body import Body
-from interplay.spacetime.gaits import style
 from interplay.spacetime.holding import Hand, hold_hands, holding
 from interplay.spacetime.looking import look
 from interplay.spacetime.meeting import Bond, Meeting, meet
@@ -24,6 +23,7 @@ from interplay.spacetime.problem import Found, Law, Problem, Role, Schedule, Sta
 from interplay.spacetime.rows import Row
 from interplay.spacetime.solving import Progress
 from interplay.spacetime.splicing import meshed, placed, walked
+from interplay.spacetime.styles import style
 
 MESHES = 3
 """How many meshes are tried at most."""
@@ -122,7 +122,7 @@ def _beside(walkers: Sequence[Walker]) -> list[float]:
 
 def _weighted(manner: Style, weight: float) -> Style:
     ties = tuple(tie._replace(weight=tie.weight * weight) for tie in manner.ties)
-    more = {name: getattr(manner, name) * weight for name in ("effort", "posture", "calm", "force", "jerk")}
+    more = {name: getattr(manner, name) * weight for name in ("effort", "haste", "posture", "calm", "force", "jerk")}
     return manner._replace(ties=ties, **more)
 
 

@@ -8,9 +8,9 @@ import numpy as np
 
 from interplay.spacetime.actions import Gaits
 from interplay.spacetime.ends import moved, place_of
-from interplay.spacetime.gaits import TURNING
 from interplay.spacetime.part import Style
 from interplay.spacetime.rows import OTHER, Row
+from interplay.spacetime.styles import TURNING
 
 INTERVAL = 0.03
 """About how long an interval is at first [s]."""
@@ -50,4 +50,5 @@ def headed(manner: Style, heading: float, turning: float = TURNING, leaning: flo
     rest[3], posture[3] = heading, turning
     if leaning is not None:
         posture[4:6] = leaning
-    return manner._replace(rest=rest, posture=posture)
+    ties = tuple(tie._replace(value=tie.value + heading) if tie.parts[0][0] == 3 else tie for tie in manner.ties)
+    return manner._replace(rest=rest, posture=posture, ties=ties)
