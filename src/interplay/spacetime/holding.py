@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import casadi as ca
 import numpy as np
+from scipy.optimize import least_squares
 
 from interplay.spacetime.blocks import Block, Kernel
 from interplay.spacetime.body import ROOT, Body, Point
-from interplay.spacetime.meeting import Bond, Meeting, places
+from interplay.spacetime.meeting import Bond, Meeting, place_of, places
 from interplay.spacetime.part import PULL, Style, hermite
 from interplay.spacetime.problem import Found
 from interplay.spacetime.sharing import Curve
@@ -144,17 +145,65 @@ def eased(force: Curve) -> Block:
     return Block(Kernel("eased", 6, 0, inner), where, none, none, none, lambda p, r: "")
 
 
-def holding(style: Style, body: Body, sides: tuple[str, ...]) -> Style:
-    """Return the style of one whose hands are held: those arms do not swing against legs, and go where they are drawn."""
-    index = {joint: ROOT + k for k, joint in enumerate(body.joints)}
-    posture = style.posture.copy()
+def holding(style: Style, body: Body, sides: Sequence[str], q: np.ndarray) -> Style:
+    """Return the style of one whose hands are held: those arms do not swing against legs, and rest where they meet the others (n,)."""
+    posture, rest = style.posture.copy(), style.rest.copy()
     for side in sides:
-        for joint, k in index.items():
-            if joint.startswith(side) and any(part in joint for part in ("shoulder", "elbow", "wrist", "forearm")):
-                posture[k] = LOOSE
-    swings = {index[f"{side}_shoulder_flexion"] for side in sides}
+        arm = arm_of(body, side)
+        posture[arm], rest[arm] = LOOSE, q[arm]
+    swings = {body.joints.index(f"{side}_shoulder_flexion") + ROOT for side in sides}
     ties = tuple(tie for tie in style.ties if tie.parts[0][0] not in swings)
-    return style._replace(posture=posture, ties=ties)
+    return style._replace(posture=posture, rest=rest, ties=ties)
+
+
+def arm_of(body: Body, side: str) -> list[int]:
+    """Return the coordinates of an arm."""
+    parts = ("clavicle", "shoulder", "elbow", "wrist", "forearm")
+    return [
+        ROOT + k
+        for k, joint in enumerate(body.joints)
+        if joint.startswith(side) and any(part in joint for part in parts)
+    ]
+
+
+def meeting_hands(one: Body, other: Body, q: np.ndarray, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return coordinates in which the left hand of one meets the right hand of another, palm to palm, by as little as that takes."""
+    arms = arm_of(one, "left"), arm_of(other, "right")
+    count = len(arms[0])
+    palms = [(b.point(f"{side}_palm"), b.point(f"{side}_grip")) for b, side in ((one, "left"), (other, "right"))]
+    low, high = (
+        np.concatenate([getattr(b, side)[np.array(arm) - ROOT] for b, arm in zip((one, other), arms, strict=True)])
+        for side in ("low", "high")
+    )
+    begin = np.clip(np.concatenate([q[arms[0]], p[arms[1]]]), low + 0.05, high - 0.05)
+    a, b = ca.SX.sym("a", one.n), ca.SX.sym("b", other.n)
+    at = ca.Function(
+        "at",
+        [a, b],
+        [
+            ca.vertcat(
+                *(
+                    place_of(body, point, z)
+                    for body, z, two in ((one, a, palms[0]), (other, b, palms[1]))
+                    for point in two
+                )
+            )
+        ],
+    )
+
+    def put(z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        mine, hers = q.copy(), p.copy()
+        mine[arms[0]], hers[arms[1]] = z[:count], z[count:]
+        return mine, hers
+
+    def off(z: np.ndarray) -> np.ndarray:
+        palm, grip, her_palm, her_grip = np.asarray(at(*put(z))).reshape(4, 3)
+        facing = (grip - palm) / np.linalg.norm(grip - palm) + (her_grip - her_palm) / np.linalg.norm(
+            her_grip - her_palm
+        )
+        return np.concatenate([30.0 * (grip - her_grip), 0.5 * facing, 0.3 * (z - begin)])
+
+    return put(least_squares(off, begin, bounds=(low, high)).x)
 
 
 def _point(meeting: Meeting, hand: Hand) -> Point:

@@ -149,6 +149,11 @@ def _places(body: Body, points: Sequence[Point], q: Any) -> Any:
     return ca.vertcat(*(frames[point.link][1] + frames[point.link][0] @ ca.DM(point.place) for point in points))
 
 
+def place_of(body: Body, point: Point, q: Any) -> Any:
+    """Return where a point of a character is, as symbols."""
+    return _places(body, [point], q)
+
+
 def _seconds(phases: Sequence[Any]) -> float:
     return float(sum(phase.seconds for phase in phases))
 

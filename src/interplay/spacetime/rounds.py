@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -15,7 +15,7 @@ from interplay.spacetime.actions import Gaits
 from interplay.spacetime.avoiding import keep_apart
 from interplay.spacetime.blocks import Block, Kernel
 from interplay.spacetime.body import Body
-from interplay.spacetime.holding import Hand, hold_hands, holding
+from interplay.spacetime.holding import Hand, arm_of, hold_hands, holding, meeting_hands
 from interplay.spacetime.looking import look
 from interplay.spacetime.meeting import Bond, Meeting, meet
 from interplay.spacetime.part import Style
@@ -91,17 +91,20 @@ def together(
     alone = {w.name: walked(Gaits(bodies[w.name], progress), "walk", begin, w.steps, w.leads) for w in walkers}
     seconds = float(np.mean([sum(p.seconds for p in row.phases) for row in alone.values()]))
     roles: dict[str, Role] = {}
+    postures = {who: body.coordinates(scene.qpos) for who, body in bodies.items()}
+    for one, other in pairwise([walker.name for walker in walkers]):
+        postures[one], postures[other] = meeting_hands(bodies[one], bodies[other], postures[one], postures[other])
     for k, (walker, beside) in enumerate(zip(walkers, y, strict=True)):
-        body = bodies[walker.name]
+        body, posture = bodies[walker.name], postures[walker.name]
         held = tuple(["right"] * (k > 0) + ["left"] * (k + 1 < len(walkers)))
         row = placed(meshed(alone[walker.name], seconds), 0.0, begin=(0.0, beside))
-        manner = holding(style(body), body, held)
+        for side in held:
+            row.knots.q[:, arm_of(body, side)], row.knots.v[:, arm_of(body, side)] = posture[arm_of(body, side)], 0.0
+        manner = holding(style(body), body, held, posture)
         manner = _weighted(manner, DOMINATES) if walker.name == leader else manner
         role = row.role(body, manner, tuple(body.point(f"{side}_grip") for side in held))
-        roles[walker.name] = role._replace(knots=None)
-    hands = tuple(
-        ((one.name, len(roles[one.name].pulled) - 1), (other.name, 0)) for one, other in itertools.pairwise(walkers)
-    )
+        roles[walker.name] = role
+    hands = tuple(((one.name, len(roles[one.name].pulled) - 1), (other.name, 0)) for one, other in pairwise(walkers))
     bonds: list[Bond] = [hold_hands(one, other) for one, other in hands]
     for (one, _), (other, _) in hands:
         near = {
@@ -109,7 +112,7 @@ def together(
             ("left_hand", "right_forearm"): 0.0,
             ("left_forearm", "right_hand"): 0.0,
         }
-        bonds += [keep_apart(one, other, near), *_glances(bodies[one], bodies[other])]
+        bonds += [keep_apart(one, other, near, 0.12), *_glances(bodies[one], bodies[other])]
     bonds.append(_pace(speed) if speed is not None else _per_metre)
     laws: list[Law] = [_begins(walkers[0].name), meet(*bonds, cycle=True)]
     return Walked(find(Problem(roles, laws), schedule, meshes=MESHES, progress=progress), alone, hands)
@@ -117,7 +120,7 @@ def together(
 
 def _beside(walkers: Sequence[Walker]) -> list[float]:
     heights = [Body(ip.Scene().add(one.model, "one"), "one").height for one in walkers]
-    return [0.0, *np.cumsum([APART * (a + b) / 2 for a, b in itertools.pairwise(heights)]).tolist()]
+    return [0.0, *np.cumsum([APART * (a + b) / 2 for a, b in pairwise(heights)]).tolist()]
 
 
 def _weighted(manner: Style, weight: float) -> Style:
