@@ -15,7 +15,8 @@ from interplay.spacetime.part import Style, Tie
 
 class Weights(NamedTuple):
     """Numbers that were fitted to people: what squares of torques [1/(50 N·m)²] cost and those of their rates,
-    what holds trunk, pelvis, legs and feet."""
+    what holds trunk, pelvis, legs and feet.
+    """
 
     hip: float = 1.0
     knee: float = 0.4
