@@ -15,6 +15,7 @@ from interplay.script.check import check  # noqa: E402
 from interplay.script.composing import load_composition  # noqa: E402
 from interplay.script.reader import ScriptError  # noqa: E402
 from interplay.spacetime import actions  # noqa: E402
+from interplay.spacetime.blocks import Program  # noqa: E402
 from interplay.spacetime.body import Body  # noqa: E402
 from interplay.spacetime.checking import figures  # noqa: E402
 from interplay.spacetime.composing import composed, scored  # noqa: E402
@@ -105,8 +106,8 @@ def test_a_reach_is_zero_where_the_hand_is_and_a_spring_where_it_is_soft(body, c
     law = Reaches("ann", "right_palm", END, place)
     stage, blocks = staged(body, crude, law)
     block = next(b for b in blocks if b.kernel.name == "reach")
-    values = block.kernel.value(stage.unknowns.guess[block.where[0]], block.constants[0])[1]
-    assert_allclose(np.asarray(values).ravel(), 0.0, atol=1e-9)
+    _, rows = Program(stage.unknowns, [block]).values(stage.unknowns.guess)
+    assert_allclose(rows, 0.0, atol=1e-9)
     with pytest.raises(ip.InputError, match="from where it would be then"):
         staged(body, crude, law._replace(place=(6.0, 0.0, 1.0)))
 
@@ -179,7 +180,7 @@ BAD = [
     ("actions:\n  ann:", "actions:\n  anna:", "unknown model 'anna'; did you mean 'ann'"),
     ("  ann: {humanoid: {height: 1.7}}", "  ann: {humanoid: {height: 1.7}}\n  bob: {humanoid: {}}", "inside"),
     ("hold:", "hold:\n  - {time: 1.0, of: ann, when: 1}\n  - {time: 0.5, of: ann, when: 2}", "later steps at later"),
-    ("models:\n  ann: {humanoid: {height: 1.7}}", "models:\n  ann: {ball: {}}", "ann"),
+    ("models:\n  ann: {humanoid: {height: 1.7}}", "models:\n  ann: {ball: {}}", "no left_sole"),
     ("hold:", "schedul: joint\nhold:", "did you mean 'schedule'"),
 ]
 

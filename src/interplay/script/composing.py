@@ -17,6 +17,7 @@ from interplay.script.reader import Document, read
 from interplay.script.scenario import Problems, defaults
 from interplay.spacetime.body import Body
 from interplay.spacetime.composing import Score, composed_all, scored
+from interplay.spacetime.part import SIDES
 from interplay.spacetime.performing import Performance, perform
 from interplay.spacetime.problem import Law
 from interplay.spacetime.solving import Progress
@@ -78,7 +79,7 @@ class ScriptComposition(Composition):
         problems.raise_any()
         for who in self.file.actions:
             with problems.at_line(who.line):
-                _check_room(Body(scene, str(who)))
+                _check_fit(Body(scene, str(who)))
         problems.raise_any()
         return scene
 
@@ -113,8 +114,11 @@ class ScriptComposition(Composition):
         return perform(self.name, composed_all(scores, laws, file.schedule, progress))
 
 
-def _check_room(body: Body) -> None:
-    """Refuse a character that stands in something else."""
+def _check_fit(body: Body) -> None:
+    """Refuse what has no feet to stand on, or stands in something else."""
+    for side in SIDES:
+        if not body.has_site(f"{side}_sole"):
+            raise ip.InputError(f"{body.name!r} has no {side}_sole: expected a character that stands on two feet")
     m, d = body.scene.model, mujoco.MjData(body.scene.model)
     d.qpos[:] = body.scene.qpos
     mujoco.mj_forward(m, d)
