@@ -34,7 +34,7 @@ PEOPLE = {
 """What people about 1.75 m tall do at speeds [m/s]: length of a step [m], how long a foot stands [s], peak of the vertical force over the weight.
 
 Walks: rounded from the ranges of Winter (1991), Murray (1967) and Perry (1992); runs: from Cavagna and others (1988), Novacheck (1998), Weyand
-and others (2000). Rounded to what these agree on; not digitised.
+and others (2000). As commonly quoted of these, rounded; neither digitised nor looked up anew.
 """
 
 PERCENT = np.arange(0, 101, 10)
@@ -51,7 +51,7 @@ CURVES = {
     },
 }
 """Angles [deg] over a cycle that begins when the foot lands: walking at about 1.3 m/s (Winter 1991; Perry 1992), running at about 3 m/s
-(Novacheck 1998), to about 5°."""
+(Novacheck 1998), to about 5°, as commonly quoted."""
 
 
 class Facts(NamedTuple):
@@ -199,7 +199,7 @@ def draw(ours: list[Facts], captured: list[Facts], out: Path) -> None:
     axes[1, 3].text(
         0,
         0.5,
-        "grey: people (Winter, Perry,\nMurray; Novacheck, Cavagna,\nWeyand), rounded\nblue: ours\norange: captured walk 02_01\nand run 09_01, on our body",
+        "grey: people, as commonly quoted,\nrounded\nblue: ours\norange: captured, on our body",
         fontsize=9,
     )
     fig.tight_layout()

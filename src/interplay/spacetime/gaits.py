@@ -33,13 +33,20 @@ RUN = (
 GAITS = {"walk": WALK, "run": RUN}
 USUAL = {"walk": 1.3, "run": 3.0}
 """At what speed [m/s] a man of 1.74 m takes about as long as they say."""
+APART = {"walk": 0.5, "run": 1.0}
+"""By how much an unusual speed is off that of the gait it begins with [m/s]."""
 BEND = {"walk": 0.7, "run": 1.1}
 """How far knees bend as they pass, in the guess [rad]."""
 
 
+def pendulum(body: Body) -> float:
+    """Return how long what swings takes, of what it takes with a man of 1.74 m."""
+    return float(np.sqrt(body.scene.qpos[body.qpos_start + 2] / 0.9))
+
+
 def paced(body: Body, kind: str, speed: float) -> tuple[Phase, ...]:
     """Return the phases of a gait, about as long as they are at a speed: feet stand for a shorter time at a higher one."""
-    size = np.sqrt(float(body.scene.qpos[body.qpos_start + 2]) / 0.9)
+    size = pendulum(body)
     faster = speed / size / USUAL[kind]
     stands, floats = faster ** (-0.5 if kind == "walk" else -0.6), faster**0.4
     return tuple(
@@ -80,12 +87,29 @@ class Gait(NamedTuple):
 
 def gait(body: Body, kind: str, speed: float, progress: Progress | None = None, meshes: int = MOST_MESHES) -> Gait:
     """Return an optimal walk or run at a speed [m/s], from nothing, on so many meshes at most."""
-    phases = paced(body, kind, speed)
-    role = Role(body, phases, style(body, kind), guess(body, phases, speed))
+    off = speed - USUAL[kind] * pendulum(body)
+    if abs(off) > 0.75 * APART[kind]:  # from crude guesses come leaps of three metres, or nothing
+        nearer = speed - float(np.copysign(APART[kind], off))
+        before = gait(body, kind, nearer, progress, meshes=1)
+        phases, begin, earlier = *hurried(before, speed / nearer), before.solutions
+    else:
+        phases, earlier = paced(body, kind, speed), ()
+        begin = guess(body, phases, speed)
+    role = Role(body, phases, style(body, kind), begin)
     found = find(Problem({body.name: role}, [half_cycle(body.name, speed)]), meshes=meshes, progress=progress)
     part = found.parts[body.name]
     ahead = found.x[part.q[-1, 0]] - found.x[part.q[0, 0]]
-    return Gait(part, found.x, float(ahead), found.solutions)
+    return Gait(part, found.x, float(ahead), (*earlier, *found.solutions))
+
+
+def hurried(gait: Gait, share: float) -> tuple[tuple[Phase, ...], Course]:
+    """Return a gait as a guess of a faster or slower one: as it is, but with other steps."""
+    part, x = gait.part, gait.x
+    phases = tuple(p._replace(seconds=float(x[part.rate[k]]) * p.intervals) for k, p in enumerate(part.phases))
+    course = part.course(x, np.linspace(0.0, part.times(x)[-1], 81))[0]
+    for one in (course.q, course.v):
+        one[:, 0] *= share
+    return phases, course
 
 
 def half_cycle(who: str, speed: float) -> Law:

@@ -497,7 +497,7 @@ def _limbs(part: Part) -> list[tuple[Point, Point, float]]:
     """Return points of limbs that meet most easily, and how near their middles may come [m]; of a body 1.74 m high, others to scale."""
     body = part.body
     k = body.height / 1.74
-    ball = {"toe": 0.045, "middle": 0.05, "heel": 0.045, "ankle": 0.055, "low": 0.06, "shank": 0.07, "knee": 0.06}
+    ball = {"toe": 0.045, "middle": 0.05, "heel": 0.045, "ankle": 0.06, "low": 0.065, "shank": 0.075, "knee": 0.06}
     ball |= {"hand": 0.045, "thigh": 0.085}
     ahead = {"toe": 0.8, "middle": 0.1, "heel": -0.7}
 
