@@ -33,6 +33,7 @@ from interplay.motion.catching import (
 )
 from interplay.motion.footsteps import SIDES, Footprint, heading, other_side, standing
 from interplay.motion.machine import Entry
+from interplay.motion.touchdown import felt
 from interplay.objectives.balance import Balance
 from interplay.objectives.base import Objective
 from interplay.objectives.com_over import ComOver
@@ -43,7 +44,7 @@ from interplay.scene.scene import GROUND
 if TYPE_CHECKING:
     from interplay.simulation import Simulation
 
-LEAVING, LOST = 0.01, 0.03
+LEAVING, LOST = 0.0075, 0.03
 """How far out of the support the capture point is [m] when she steps; and will be when a foot that goes back has landed, when that is led
 to catch her instead."""
 BACK = 0.4
@@ -52,8 +53,6 @@ UNHURRIED = 1.2
 """How fast a foot that is brought back goes [m/s]."""
 AIMS_UNTIL = 0.8
 """Part of the swing after which the aim no longer changes."""
-TOUCHES = 15.0
-"""A force [N] that tells that the foot has landed."""
 CALM_SPEED, CALM_FOR = 0.2, 0.1
 """She has come to rest when her centre of mass has been slower than this [m/s] for so long [s]."""
 SHRINK = 0.2
@@ -300,7 +299,7 @@ class Recovery:
         gone = sim.time - step.begin
         if gone < AIMS_UNTIL * step.seconds and self._aimed is not None:
             self._aimed.aim(self._target(sim, step, seen, max(step.seconds - gone, 0.0)), slope(sim, self.on))
-        if gone < 0.5 * step.seconds or not (gone >= step.seconds - 1e-9 or self._touches(sim, step.side)):
+        if gone < 0.5 * step.seconds or not (gone >= step.seconds - 1e-9 or felt(sim, self._soles[step.side], self.on)):
             return
         try:
             self._put_down(sim, self._soles[step.side])
@@ -363,15 +362,6 @@ class Recovery:
     def _touched(self, sim: Simulation) -> set[str]:
         """Return the surfaces that have contacts."""
         return {s.name for c in sim.contacts for s in (c.first, c.second)}
-
-    def _touches(self, sim: Simulation, side: str) -> bool:
-        """Return whether a foot touches what it is to land on."""
-        m = sim.scene.model
-        foot, other = (int(m.site_bodyid[sim.scene.site(name)]) for name in (self._soles[side], self.on))
-        for (a, b), force in zip(sim.touches.bodies.tolist(), sim.touches.force, strict=True):
-            if {a, b} == {foot, other} and float(np.linalg.norm(force)) > TOUCHES:
-                return True
-        return False
 
     # -- checkpoints ---------------------------------------------------------------------------------------------------
 

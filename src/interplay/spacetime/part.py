@@ -266,7 +266,11 @@ class Part:
             what = "root" if row < ROOT else body.joints[row - ROOT]
             return f"motion of {body.name}: {what} in phase {self.phase_of[place // 2]}"
 
-        return Block(kernel, np.array(where), constants, zero, zero, label)
+        block, guess = Block(kernel, np.array(where), constants, zero, zero, label), self.unknowns.guess
+        if not guess[self.tau].any():  # nothing is known of torques: those that the motion takes
+            taken = block.values(guess)[:, ROOT:] + guess[self.tau]
+            guess[self.tau] = np.clip(taken, self.unknowns.low[self.tau], self.unknowns.high[self.tau])
+        return block
 
     def _friction(self) -> Block:
         def inner(y: Any, c: Any) -> tuple[Any, Any]:

@@ -12,7 +12,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from interplay.spacetime.blocks import Block, Unknowns
-from interplay.spacetime.body import Body, Point
+from interplay.spacetime.body import ROOT, Body, Point
 from interplay.spacetime.checking import roughest
 from interplay.spacetime.ends import PLACE, Knots, hold, knots_of, moved, place_of, recall
 from interplay.spacetime.part import SIDES, SWING, Course, Part, Phase, Style
@@ -122,7 +122,19 @@ class Stage:
         """Return all that must hold: laws first, as they say how parts begin and end."""
         laws = [block for law in self.problem.laws for block in law(self)]
         found = [*self._ends, *laws, *(block for part in self.parts.values() for block in part.blocks())]
-        return [block for block in found if len(block.where)]
+        found = [block for block in found if len(block.where)]
+        self._balance(found)
+        return found
+
+    def _balance(self, blocks: Sequence[Block]) -> None:
+        """Begin with the torques that motions on a new mesh need: those between old points are others."""
+        for who, part in self.parts.items():
+            if self.problem.roles[who].knots is None:
+                continue
+            mine = next(b for b in blocks if b.kernel.name == "dynamics" and b.where[0, 0] == part.q[0, 0])
+            off = mine.values(self.unknowns.guess)[:, ROOT:]
+            low, high, guess = self.unknowns.low[part.tau], self.unknowns.high[part.tau], self.unknowns.guess
+            guess[part.tau] = np.clip(guess[part.tau] + off, low, high)
 
 
 Law = Callable[[Stage], "list[Block]"]
@@ -208,20 +220,25 @@ def find(
 
     An interrupt keeps what was found so far.
     """
-    problem, found = Problem(problem.roles, problem.laws), []
+    problem, found = Problem(problem.roles, problem.laws), list[Solution]()
     stage, x = None, np.zeros(0)
-    for turn in (schedule or Joint()).turns(problem):
-        for attempt in range(meshes):
-            stage = Stage(problem, turn)
-            blocks = stage.blocks()
-            found.append(solve(stage.unknowns, blocks, near=near or turn.near or attempt > 0, progress=progress))
-            solution = found[-1]
-            x = solution.x
-            problem.told(stage, x)
-            if not solution.solved or attempt + 1 == meshes or not refine(problem, stage, x):
+    try:
+        for turn in (schedule or Joint()).turns(problem):
+            for attempt in range(meshes):
+                stage = Stage(problem, turn)
+                x = stage.unknowns.guess
+                blocks = stage.blocks()
+                found.append(solve(stage.unknowns, blocks, near=near or turn.near or attempt > 0, progress=progress))
+                solution = found[-1]
+                x = solution.x
+                problem.told(stage, x)
+                if not solution.solved or attempt + 1 == meshes or not refine(problem, stage, x):
+                    break
+            if not found[-1].solved:
                 break
-        if not found[-1].solved:
-            break
+    except KeyboardInterrupt:  # not while it was being solved: what there is counts
+        found.append(Solution(x, False, 0.0, 0.0, (), "interrupted", 0, 0.0))
+        stage = None
     if stage is None or {window.who for window in stage.turn.free if window == Window(window.who)} < set(problem.roles):
         stage = Stage(problem, problem.whole())
         x = stage.unknowns.guess
