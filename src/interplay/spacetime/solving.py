@@ -78,7 +78,9 @@ def solve(
     x = watch.best if status != SOLVED and watch.best is not None else last
     x = np.where(np.isfinite(x), x, unknowns.guess)
     objective, over = whole.values(x)[0], _over(whole, whole.values(x)[1])
-    fighting = status == INFEASIBLE and np.isfinite(last).all()  # where it could not be less, those that fight are left over
+    fighting = (
+        status == INFEASIBLE and np.isfinite(last).all()
+    )  # where it could not be less, those that fight are left over
     named = _named(whole, _over(whole, whole.values(last)[1]) if fighting else over)
     return Solution(
         x,
