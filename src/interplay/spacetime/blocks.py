@@ -139,8 +139,8 @@ def _add(out, to, values):  # pragma: no cover - compiled
 
 def _pattern(codes: Sequence[np.ndarray], shape: tuple[int, int]) -> tuple[Any, list[np.ndarray]]:
     """Return a sparse matrix of ones, and where in its entries each value belongs, of codes column · height + row (−1: nowhere)."""
-    code = np.unique(np.concatenate([np.zeros(0, int), *(one.ravel() for one in codes)]))
-    code = code[code >= 0]
+    code = np.sort(np.concatenate([np.zeros(0, int), *(one.ravel() for one in codes)]))
+    code = code[(code >= 0) & np.concatenate([[True], code[1:] != code[:-1]])[: code.size]]
     column, row = np.divmod(code, max(shape[0], 1))
     starts = np.searchsorted(column, np.arange(shape[1] + 1))
     pattern = sp.csc_matrix((np.ones(code.size), row, starts), shape)

@@ -6,6 +6,7 @@ is plain functions of time. Forces and accelerations of the root are in MuJoCo's
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -135,20 +136,18 @@ class Body:
         return np.concatenate([qpos[start : start + 3], [yaw, roll, pitch], qpos[start + 7 : start + 1 + self.n]])
 
     def configuration(self, q: np.ndarray) -> np.ndarray:
-        """Return MuJoCo's values (n + 1,) of this character in some coordinates."""
-        return np.concatenate([q[:3], quaternion_of(np.asarray(_root(ca.DM(q[3:6])))), q[ROOT:]])
+        """Return MuJoCo's values (..., n + 1) of this character in some coordinates (..., n)."""
+        turns = _turning()["root"](q[..., 3:6].reshape(-1, 3).T)
+        quaternions = [quaternion_of(np.ascontiguousarray(R)) for R in np.asarray(turns).T.reshape(-1, 3, 3)]
+        return np.concatenate([q[..., :3], np.reshape(quaternions, (*q.shape[:-1], 4)), q[..., ROOT:]], axis=-1)
 
     def twist(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """Return MuJoCo's velocities (n,) of rates of the coordinates."""
-        out = v.copy()
-        out[3:6] = np.asarray(_spin(ca.DM(q[3:6]), ca.DM(v[3:6]))).ravel()
-        return out
+        """Return MuJoCo's velocities (..., n) of rates of the coordinates."""
+        return _with_spin(v, "spin", q, v)
 
     def spun(self, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
-        """Return MuJoCo's accelerations (n,) of second derivatives of the coordinates."""
-        out = a.copy()
-        out[3:6] = np.asarray(_spin_rate(ca.DM(q[3:6]), ca.DM(v[3:6]), ca.DM(a[3:6]))).ravel()
-        return out
+        """Return MuJoCo's accelerations (..., n) of second derivatives of the coordinates."""
+        return _with_spin(a, "gain", q, v, a)
 
     def mirror(self) -> tuple[np.ndarray, np.ndarray]:
         """Return which coordinate (n,) each becomes in a mirror along the x axis, and its sign."""
@@ -270,6 +269,22 @@ def _spin_rate(angles: Any, rates: Any, gains: Any) -> Any:
         cp * dpitch * droll - (sp * cr * dpitch + cp * sr * droll) * dyaw,
     )
     return _spin(angles, gains) + moved
+
+
+@functools.cache
+def _turning() -> dict[str, ca.Function]:
+    """Return the functions above, of numbers: one column for each moment; of the rotation its rows."""
+    given = [ca.SX.sym(name, 3) for name in ("angles", "rates", "gains")]
+    found = {"root": ca.vec(_root(given[0]).T), "spin": _spin(*given[:2]), "gain": _spin_rate(*given)}
+    return {name: ca.Function(name, given[:k], [found[name]]) for k, name in enumerate(("root", "spin", "gain"), 1)}
+
+
+def _with_spin(values: np.ndarray, what: str, *given: np.ndarray) -> np.ndarray:
+    """Return values (..., n) with what the root's angles (3:6) come to in its own axes."""
+    out = values.copy()
+    found = _turning()[what](*(one[..., 3:6].reshape(-1, 3).T for one in given))
+    out[..., 3:6] = np.asarray(found).T.reshape(out[..., 3:6].shape)
+    return out
 
 
 def _swapped(name: str) -> str:

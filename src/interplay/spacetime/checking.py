@@ -69,10 +69,9 @@ def sampled(part: Part, x: np.ndarray, times: np.ndarray | None = None) -> Sampl
     qvel, qacc, torque, residual = np.zeros((T, m.nv)), np.zeros((T, m.nv)), np.zeros((T, m.nv)), np.zeros((T, ROOT))
     soles = [[part.sole(side, *corner) for corner in CORNERS] for side in SIDES]
     jac = np.zeros((3, m.nv))
+    qpos[:, body.qpos_start : body.qpos_start + body.n + 1] = body.configuration(course.q)
+    qvel[:, own], qacc[:, own] = body.twist(course.q, course.v), body.spun(course.q, course.v, acceleration)
     for k in range(T):
-        q, v = course.q[k], course.v[k]
-        qpos[k, body.qpos_start : body.qpos_start + body.n + 1] = body.configuration(q)
-        qvel[k, own], qacc[k, own] = body.twist(q, v), body.spun(q, v, acceleration[k])
         d.qpos[:], d.qvel[:] = qpos[k], qvel[k]
         mujoco.mj_fwdPosition(m, d)
         mujoco.mj_fwdVelocity(m, d)

@@ -129,5 +129,9 @@ def _from_disk(key: str) -> Tapes | None:
     arrays = kept(key)
     if arrays is None:
         return None
-    parts = [{part: arrays[f"{name} {part}"] for part in Tape._fields} for name in Tapes._fields]
-    return Tapes(*(Tape(**{k: v if v.ndim else int(v) for k, v in one.items()}) for one in parts))
+
+    def one(name: str) -> Tape:
+        steps, literals, slots, inputs, row, column = (arrays[f"{name} {part}"] for part in Tape._fields)
+        return Tape(steps, literals, int(slots), int(inputs), row, column)
+
+    return Tapes(*map(one, Tapes._fields))

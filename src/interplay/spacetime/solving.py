@@ -169,7 +169,8 @@ class _Evaluated:
 
 
 def _sparsity(pattern: Any) -> ca.Sparsity:
-    return ca.Sparsity(*pattern.shape, pattern.indptr.tolist(), pattern.indices.tolist())
+    rows, columns = pattern.shape
+    return ca.Sparsity(rows, columns, pattern.indptr.tolist(), pattern.indices.tolist())
 
 
 class _Written(ca.Callback):
