@@ -18,13 +18,14 @@ ca = pytest.importorskip("casadi")
 from interplay.compositions import composition, compositions  # noqa: E402
 from interplay.spacetime.blocks import Block, Kernel, Program, Unknowns  # noqa: E402
 from interplay.spacetime.body import Body  # noqa: E402
-from interplay.spacetime.gaits import GAITS, gait, guess, mirrored, style  # noqa: E402
+from interplay.spacetime.gaits import GAITS, gait, guess, mirrored  # noqa: E402
 from interplay.spacetime.part import MIRRORED, Part  # noqa: E402
 from interplay.spacetime.performing import perform_gait  # noqa: E402
 from interplay.spacetime.solving import solve  # noqa: E402
+from interplay.spacetime.styles import style  # noqa: E402
 
 BODIES = {
-    "30 joints": lambda: ip.Humanoid(1.74, 68),
+    "30 joints": lambda: ip.Humanoid(1.74, 68, springs=True),
     "31 joints": lambda: ip.Humanoid(1.74, 68, joints=31),
     "34 joints": lambda: ip.Humanoid(1.74, 68, joints=34),
     "child": lambda: ip.Humanoid.child(1.15),
@@ -71,7 +72,7 @@ def test_coordinates_rates_and_accelerations_go_together():
 
 
 def walk_problem(kind="walk", speed=1.2):
-    body = Body(ip.Scene().add(ip.Humanoid(1.74, 68), "ann"), "ann")
+    body = Body(ip.Scene().add(ip.Humanoid(1.74, 68, springs=True), "ann"), "ann")
     unknowns, phases = Unknowns(), [phase._replace(intervals=3) for phase in GAITS[kind]]
     part = Part(body, phases, style(body), unknowns, guess(body, phases, speed))
     part.wraps = MIRRORED
@@ -105,7 +106,7 @@ def test_derivatives_of_the_whole_program_are_those_of_central_differences():
 
 @pytest.fixture(scope="module")
 def walk():
-    body = Body(ip.Scene().add(ip.Humanoid(1.74, 68), "ann"), "ann")
+    body = Body(ip.Scene().add(ip.Humanoid(1.74, 68, springs=True), "ann"), "ann")
     return perform_gait("walk", gait(body, "walk", 1.3), 4)
 
 

@@ -19,13 +19,14 @@ from interplay.spacetime.blocks import Program  # noqa: E402
 from interplay.spacetime.body import Body  # noqa: E402
 from interplay.spacetime.checking import figures  # noqa: E402
 from interplay.spacetime.composing import composed, scored  # noqa: E402
-from interplay.spacetime.gaits import GAITS, guess, style  # noqa: E402
+from interplay.spacetime.gaits import GAITS, guess  # noqa: E402
 from interplay.spacetime.laws import AtTime, Between, Fixed, OnTop, Prints, Reaches, Within  # noqa: E402
 from interplay.spacetime.performing import perform  # noqa: E402
 from interplay.spacetime.physical import physical  # noqa: E402
 from interplay.spacetime.problem import END, Problem, Stage, When, find  # noqa: E402
 from interplay.spacetime.rows import phases_of, row_of  # noqa: E402
 from interplay.spacetime.schedules import Layered  # noqa: E402
+from interplay.spacetime.styles import style  # noqa: E402
 
 
 @pytest.fixture(scope="module")

@@ -33,7 +33,7 @@ class Walk(base.Composition):
 
     def who(self) -> ip.Humanoid:
         """Return who moves."""
-        return ip.Humanoid(self.p.height, self.p.mass)
+        return ip.Humanoid(self.p.height, self.p.mass, springs=True)
 
     def compose(self, progress: Progress | None = None) -> Performance:
         """Return the gait."""
@@ -73,4 +73,4 @@ class ChildWalk(Walk):
 
     def who(self) -> ip.Humanoid:
         """Return a child."""
-        return ip.Humanoid.child(self.p.height, self.p.mass)
+        return ip.Humanoid.child(self.p.height, self.p.mass, springs=True)

@@ -23,8 +23,8 @@ class Manner(NamedTuple):
     foresees: bool = True
     """Whether a plan knows what will push in its step; else only what has become of earlier pushes."""
     hasty: bool = False
-    """Whether all rows that may give way do so at once where a program has no solution, not order by order: what they demand does not
-    happen as it is planned anyway, and who falls has no time."""
+    """Whether work on a program without a solution is bounded, and all rows that may give way do so at once, not order by order: what
+    they demand does not happen as it is planned anyway, and who falls has no time."""
 
 
 EXACT = Manner()

@@ -22,7 +22,7 @@ from interplay.control.structure import Structure, structure_key
 from interplay.control.trees import Trees
 from interplay.objectives.base import Objective
 from interplay.qp.problem import QP
-from interplay.qp.relaxation import Slack
+from interplay.qp.relaxation import Elastic, Slack
 from interplay.scene.kinematics import Kinematics
 
 _KEPT = 32
@@ -243,14 +243,23 @@ class Assembly:
             for index in rows.index.tolist()
         ]
 
+    def elastic(self) -> Elastic:
+        """Return the same rows, all together and without caps."""
+        parts = [(r.block, r.index, np.full(len(r.index), float(r.gives_way.order))) for r in self.row_blocks()]
+        blocks = np.repeat([block for block, *_ in parts], [len(index) for _, index, _ in parts])
+        index, order = np.concatenate([p[1] for p in parts]), np.concatenate([p[2] for p in parts])
+        return Elastic(blocks, index, order, np.full(len(index), np.inf))
+
     def name_conflicts(self, slack: Sequence[tuple[str, int, float]]) -> tuple[Conflict, ...]:
         """Return the conflicts of rows that gave way ('A', 'G' or 'x', index, by how much); rows of one name are one conflict."""
-        owner = {(rows.block, index): rows for rows in self.row_blocks() for index in rows.index.tolist()}
+        gave = {(block, index): abs(amount) for block, index, amount in slack}
         worst: dict[tuple[str, str, str], float] = {}
-        for block, index, amount in slack:
-            rows = owner[block, index]
-            label = rows.gives_way.kind, rows.name(index), rows.gives_way.unit
-            worst[label] = max(worst.get(label, 0.0), abs(amount))
+        for rows in self.row_blocks():
+            for index in rows.index.tolist():
+                amount = gave.get((rows.block, index))
+                if amount is not None:
+                    label = rows.gives_way.kind, rows.name(index), rows.gives_way.unit
+                    worst[label] = max(worst.get(label, 0.0), amount)
         return tuple(Conflict(kind, name, amount, unit) for (kind, name, unit), amount in sorted(worst.items()))
 
 

@@ -26,7 +26,7 @@ from interplay.constraints.contact_kernels import TORQUE_ARM
 from interplay.constraints.manner import EXACT, Manner
 from interplay.control.assembly import Assembly
 from interplay.control.controller import Demands
-from interplay.control.integrated import solve_or_relax
+from interplay.control.deciding import Deciding
 from interplay.control.plan import FORCE_QUANTUM, Conflict, Plan, rounded
 from interplay.control.program import Program, Programs
 from interplay.control.state import State
@@ -153,7 +153,7 @@ class IndependentController:
         for k, contact in enumerate(assembly.contacts):
             felt[rows.start[k] : rows.start[k + 1]] = known.get(contact.label, np.zeros(6))[: contact.dim]
         if not known and assembly.contacts:  # at the very beginning: as one program would hold the scene
-            felt[:] = solve_or_relax(self.programs, self._solver, program, state)[0].x[unknowns]
+            felt[:] = Deciding(self.programs).decide(self._solver, program, state)[0].x[unknowns]
         return (rows.cost * felt - qp.c[unknowns]) / qp.P.diagonal()[unknowns]
 
     def _own(self, qp: QP, assembly: Assembly, tree: int) -> np.ndarray:

@@ -19,8 +19,8 @@ import numpy as np
 from interplay.constraints.manner import EXACT, Manner
 from interplay.control.assembly import Assembly
 from interplay.control.cost import REGULARISATION
-from interplay.control.integrated import IntegratedController, solve_or_relax
-from interplay.control.plan import Conflict
+from interplay.control.deciding import Decision
+from interplay.control.integrated import IntegratedController
 from interplay.control.program import Program
 from interplay.control.state import State
 from interplay.errors import whole
@@ -65,7 +65,7 @@ class PrioritisedController(IntegratedController):
         for solver in self._solvers.values():
             solver.forget()
 
-    def _decide(self, program: Program, state: State) -> tuple[QPSolution, tuple[Conflict, ...]]:
+    def _decide(self, program: Program, state: State) -> Decision:
         """Return the solution of the last level's program, and what had to give way for the first."""
         assembly, terms = program.assembly, self.programs.terms
         levels = by_priority(assembly.objectives)
@@ -82,7 +82,7 @@ class PrioritisedController(IntegratedController):
                 continue
             solver = self._solver_of(priority)
             if found is None:
-                found, conflicts = solve_or_relax(self.programs, solver, program, state)
+                found, conflicts = self._deciding.decide(solver, program, state)
                 if found.status == "let go":
                     break
                 qp = _widened(qp, found.x) if conflicts else qp

@@ -91,6 +91,9 @@ MOTIONS = {
     "ankle_inversion": Range(_MX, -20, 35, 60, 10),
 }
 
+SPRINGS = {"hip_flexion": (28.0, 20.0), "ankle_flexion": (-12.0, 250.0)}
+"""Passive tissue: rest [deg] and stiffness k [N·m/rad³] of torques −k x³, x away from rest, of a man of 75 kg and 1.74 m."""
+
 _ARM7 = {
     "upper_arm": ("shoulder_flexion", "shoulder_abduction", "shoulder_rotation"),
     "forearm": ("elbow_flexion",),

@@ -10,7 +10,7 @@ import numpy as np
 
 from interplay.errors import InputError, number, pick, vector
 from interplay.models import mannequin
-from interplay.models.anthropometry import JOINT_SETS, MOTIONS, WIDTHS, Segment, segments
+from interplay.models.anthropometry import JOINT_SETS, MOTIONS, SPRINGS, WIDTHS, Segment, segments
 from interplay.models.base import HANDLE, Model, grip, new_spec, patch
 from interplay.models.hand import Hand
 from interplay.models.hulls import BACK, SEAT, SHOULDER, THIGH, THIGH_SHARE, Hulls
@@ -42,6 +42,7 @@ class Humanoid(Model):
         head_scale, leg_scale: proportions relative to an adult (a child: 1.25 and 0.9).
         strength: multiplies every torque limit; ``inf`` lifts them.
         color: red, green, blue in [0, 1]; by default each character of a scene gets its own.
+        springs: whether passive tissue pulls where joints are stretched (``SPRINGS``): it costs motors nothing.
     """
 
     kind: ClassVar[str] = "character"
@@ -57,6 +58,7 @@ class Humanoid(Model):
         leg_scale: float = 1.0,
         strength: float = 1.0,
         color: Sequence[float] | None = None,
+        springs: bool = False,
     ):
         """See the class."""
         super().__init__()
@@ -69,7 +71,7 @@ class Humanoid(Model):
         self._motions = pick("joint set", self.joints, JOINT_SETS)
         if not (isinstance(strength, (int, float)) and strength > 0):
             raise InputError(f"Humanoid strength: expected a positive number, got {strength!r}")
-        self.strength = float(strength)
+        self.strength, self.springs = float(strength), bool(springs)
         self.color = None if color is None else vector("Humanoid color", color, 3)
         if self.color is not None and not ((self.color >= 0) & (self.color <= 1)).all():
             raise InputError(f"Humanoid color: expected values in [0, 1], got {color!r}")
@@ -211,12 +213,15 @@ class Humanoid(Model):
         for motion in self._motions.get(part, ()):
             axis, low, high, torque, speed = MOTIONS[motion]
             joint = f"{side}_{motion}" if side else motion
+            rest, stiffness = SPRINGS.get(motion, (0.0, 0.0)) if self.springs else (0.0, 0.0)
             body.add_joint(
                 name=joint,
                 type=mujoco.mjtJoint.mjJNT_HINGE,
                 axis=[sign * axis[0], axis[1], sign * axis[2]],
                 range=np.deg2rad([low, high]).tolist(),
                 armature=0.005,
+                springref=np.deg2rad(rest),
+                stiffness=[0.0, 0.0, stiffness * strength],
                 userdata=[speed],
             )
             limit = torque * strength

@@ -33,6 +33,7 @@ from interplay.motion.catching import (
 )
 from interplay.motion.footsteps import SIDES, Footprint, heading, other_side, standing
 from interplay.motion.machine import Entry
+from interplay.motion.touchdown import felt
 from interplay.objectives.balance import Balance
 from interplay.objectives.base import Objective
 from interplay.objectives.com_over import ComOver
@@ -43,7 +44,7 @@ from interplay.scene.scene import GROUND
 if TYPE_CHECKING:
     from interplay.simulation import Simulation
 
-LEAVING, LOST = 0.01, 0.03
+LEAVING, LOST = 0.0075, 0.03
 """How far out of the support the capture point is [m] when she steps; and will be when a foot that goes back has landed, when that is led
 to catch her instead."""
 BACK = 0.4
@@ -52,8 +53,6 @@ UNHURRIED = 1.2
 """How fast a foot that is brought back goes [m/s]."""
 AIMS_UNTIL = 0.8
 """Part of the swing after which the aim no longer changes."""
-TOUCHES = 15.0
-"""A force [N] that tells that the foot has landed."""
 CALM_SPEED, CALM_FOR = 0.2, 0.1
 """She has come to rest when her centre of mass has been slower than this [m/s] for so long [s]."""
 SHRINK = 0.2
@@ -203,6 +202,9 @@ class Recovery:
     def _go_back(self, sim: Simulation, seen: Capture) -> None:
         """Bring a foot back when she stands on the other one; or shift over to that; or be done."""
         found, height = self._way_back(sim), seen.height
+        for side in SIDES:
+            if found is None or side != found.side:
+                self._keep(sim, self._soles[side])
         if found is None:
             self._disturbed = False
             self._stand(sim)
@@ -297,7 +299,7 @@ class Recovery:
         gone = sim.time - step.begin
         if gone < AIMS_UNTIL * step.seconds and self._aimed is not None:
             self._aimed.aim(self._target(sim, step, seen, max(step.seconds - gone, 0.0)), slope(sim, self.on))
-        if gone < 0.5 * step.seconds or not (gone >= step.seconds - 1e-9 or self._touches(sim, step.side)):
+        if gone < 0.5 * step.seconds or not (gone >= step.seconds - 1e-9 or felt(sim, self._soles[step.side], self.on)):
             return
         try:
             self._put_down(sim, self._soles[step.side])
@@ -316,6 +318,12 @@ class Recovery:
             return aim(sim, self.model, self.on, step.side, seen, left)[0]
         stance = standing(sim, self.model)[other_side(step.side)].place[:2]
         return landing(sim, self.model, self.on, step.goal._replace(place=stance + step.goal.place[:2]), left)
+
+    def _keep(self, sim: Simulation, sole: str) -> None:
+        """Count on a sole again that had begun to leave, and need not."""
+        if sim.contacts.find(sole).released_at < math.inf:
+            sim.contacts.remove(sole, self.on)
+            self._put_down(sim, sole)
 
     def _put_down(self, sim: Simulation, sole: str) -> None:
         sim.contacts.add(sole, self.on, friction=self._friction, landing=True, fade=0.04)
@@ -354,15 +362,6 @@ class Recovery:
     def _touched(self, sim: Simulation) -> set[str]:
         """Return the surfaces that have contacts."""
         return {s.name for c in sim.contacts for s in (c.first, c.second)}
-
-    def _touches(self, sim: Simulation, side: str) -> bool:
-        """Return whether a foot touches what it is to land on."""
-        m = sim.scene.model
-        foot, other = (int(m.site_bodyid[sim.scene.site(name)]) for name in (self._soles[side], self.on))
-        for (a, b), force in zip(sim.touches.bodies.tolist(), sim.touches.force, strict=True):
-            if {a, b} == {foot, other} and float(np.linalg.norm(force)) > TOUCHES:
-                return True
-        return False
 
     # -- checkpoints ---------------------------------------------------------------------------------------------------
 

@@ -78,13 +78,13 @@ class ActiveSet:
         self._buffer = np.zeros(0)
         """Room for the border of the largest pattern so far: K⁻¹ B and the Schur complement."""
 
-    def solve(self, qp: QP, most: int | None = None, alone: bool = False) -> QPSolution:
-        """Solve one problem, within ``most`` changes; ``alone``, without the safeguard, it may say that it does not know."""
+    def solve(self, qp: QP, most: int | None = None) -> QPSolution:
+        """Solve one problem; within ``most`` changes of rows, if bounded, and without the safeguard then."""
         begin = time.perf_counter()
         if qp.pattern is None or qp.pattern is not self._key:
             self._begin(qp)
         crossed = self._load(qp)
-        before = self._side.copy() if alone else self._side
+        before = None if most is None else self._side.copy()
         self._most = self._max_changes if most is None else most
         try:
             status = "infeasible" if crossed else self._iterate()
@@ -98,7 +98,7 @@ class ActiveSet:
             return QPSolution(x, solved, said, self._changes, self._primal, self._dual, gap, seconds, rows)
         # What did not settle is solved by the safeguard; what seems infeasible without a proof is confirmed by it.
         self._at.clear()
-        if alone:
+        if before is not None:
             self._side[:] = before
             seconds = time.perf_counter() - begin
             return QPSolution(self._at.x.copy(), False, status, self._changes, np.inf, np.inf, np.inf, seconds)

@@ -69,8 +69,8 @@ class QPSolver(Protocol):
 
     name: str
 
-    def solve(self, qp: QP) -> QPSolution:
-        """Solve one problem."""
+    def solve(self, qp: QP, most: int | None = None) -> QPSolution:
+        """Solve one problem, with at most so much work (changes of rows, steps) where that is bounded: then it may not be solved."""
         ...
 
     def forget(self) -> None:

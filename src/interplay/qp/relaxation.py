@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
@@ -24,8 +24,8 @@ LARGE_COST = 300.0
 _PART = 1e-9
 """A row has a part in a conflict from this multiplier on, relative to the largest."""
 
-THRESHOLD = 1e-4
-"""Slack above which a row counts as relaxed."""
+THRESHOLD, ROUGH_THRESHOLD = 1e-4, 1e-2
+"""Slack above which a row counts as relaxed; and where all are relaxed at once."""
 
 
 class Slack(NamedTuple):
@@ -37,49 +37,81 @@ class Slack(NamedTuple):
     cap: float
 
 
+class Elastic(NamedTuple):
+    """Rows with slack: of each, its block, its index there, its order and its cap."""
+
+    block: np.ndarray
+    index: np.ndarray
+    order: np.ndarray
+    cap: np.ndarray
+
+    @classmethod
+    def of(cls, rows: Sequence[Slack]) -> Elastic:
+        """Return some rows."""
+        block, index, order, cap = zip(*rows, strict=True) if rows else ((), (), (), ())
+        return cls(np.array(block, str), np.array(index, np.int64), np.array(order, float), np.array(cap, float))
+
+
 class Relaxed(NamedTuple):
     """Solution of the relaxed program, and for each row that gave way: 'A', 'G' or 'x', its index and by how much."""
 
     solution: QPSolution
     slack: list[tuple[str, int, float]]
 
+    @property
+    def worst(self) -> float:
+        """How far the row gave way that did so most."""
+        return max((abs(amount) for *_, amount in self.slack), default=0.0)
 
-def relax(
-    qp: QP, rows: Iterable[Slack], solver: QPSolver, conflict: Conflicting | None = None, at_once: bool = False
-) -> Relaxed | None:
-    """Solve with slack on more and more of the rows that may give way, or on all ``at_once``; None: nothing helped.
+
+def relax_at_once(qp: QP, rows: Elastic, solver: QPSolver, most: int) -> Relaxed | None:
+    """Solve with slack on all rows that may give way, in at most so many steps; None: that does not suffice."""
+    return _try(_scaled(qp), rows, solver, most, ROUGH_THRESHOLD)
+
+
+def relax(qp: QP, rows: Iterable[Slack], solver: QPSolver, conflict: Conflicting | None = None) -> Relaxed | None:
+    """Solve with slack on more and more of the rows that may give way; None: nothing helped.
 
     Of the orders before the first that has a part in a known conflict it is known that they do not suffice. What even all of
     them do not solve is solved without caps.
     """
-    scale = COST_SCALE * min(1.0, LARGE_COST / max(float(qp.P.diagonal().max(initial=0.0)), 1e-9))
-    qp = _uncross(qp)._replace(P=scale * qp.P, c=scale * qp.c)
+    qp = _scaled(qp)
     elastic: list[Slack] = []
     levels: list[list[Slack]] = []
     for _, level in groupby(sorted(rows, key=lambda row: (row.order, row.block, row.index)), lambda row: row.order):
         elastic = [*elastic, *level]
-        if not at_once and (conflict is None or _concerns(conflict, elastic)):
+        if conflict is None or _concerns(conflict, elastic):
             levels.append(elastic)
     # What one level solves, later ones do: after the first, which often suffices, halve what is left.
     found, low, high, middle = None, 0, len(levels), 0
     while low < high:
-        better = _try(qp, levels[middle], solver)
+        better = _try(qp, Elastic.of(levels[middle]), solver)
         if better is not None:
             found, high = better, middle
         else:
             low = middle + 1
         middle = (low + high) // 2
-    return found or _try(qp, [row._replace(cap=np.inf) for row in elastic], solver)
+    return found or _try(qp, Elastic.of([row._replace(cap=np.inf) for row in elastic]), solver)
 
 
-def _try(qp: QP, rows: list[Slack], solver: QPSolver) -> Relaxed | None:
+def _try(
+    qp: QP, rows: Elastic, solver: QPSolver, most: int | None = None, threshold: float = THRESHOLD
+) -> Relaxed | None:
     """Solve with slack on the given rows."""
     n = len(qp.c)
-    solution = solver.solve(_elastic(qp, rows))
+    solution = solver.solve(_elastic(qp, rows), most)
     if not solution.solved:
         return None
-    gave = [(row.block, row.index, float(s)) for row, s in zip(rows, solution.x[n:], strict=True) if abs(s) > THRESHOLD]
-    return Relaxed(solution._replace(x=solution.x[:n]), gave)
+    slack = solution.x[n:]
+    gave = np.flatnonzero(np.abs(slack) > threshold)
+    told = zip(rows.block[gave].tolist(), rows.index[gave].tolist(), slack[gave].tolist(), strict=True)
+    return Relaxed(solution._replace(x=solution.x[:n]), list(told))
+
+
+def _scaled(qp: QP) -> QP:
+    """Return a program to a scale on which slack is dear, its bounds not crossed."""
+    scale = COST_SCALE * min(1.0, LARGE_COST / max(float(qp.P.diagonal().max(initial=0.0)), 1e-9))
+    return _uncross(qp)._replace(P=scale * qp.P, c=scale * qp.c)
 
 
 def _uncross(qp: QP) -> QP:
@@ -97,14 +129,14 @@ def _concerns(conflict: Conflicting, rows: list[Slack]) -> bool:
     return any(abs(getattr(conflict, row.block)[row.index]) > _PART * largest for row in rows)
 
 
-def _elastic(qp: QP, rows: list[Slack]) -> QP:
+def _elastic(qp: QP, rows: Elastic) -> QP:
     """Return the program with one slack variable for each given row; relaxed bounds become rows."""
-    n, k, g = len(qp.c), len(rows), len(qp.h_l)
-    blocks, index = np.array([row.block for row in rows]), np.array([row.index for row in rows], np.int64)
+    n, k, g = len(qp.c), len(rows.index), len(qp.h_l)
+    blocks, index, orders, caps = rows
     slack = np.arange(n, n + k)
     bounded = index[blocks == "x"]
     bound_rows = np.arange(g, g + len(bounded))
-    caps, weights = np.array([row.cap for row in rows]), PENALTY * 10.0 ** np.array([row.order for row in rows])
+    weights = PENALTY * 10.0**orders
     x_l, x_u = np.concatenate([qp.x_l, -caps]), np.concatenate([qp.x_u, caps])
     x_l[bounded], x_u[bounded] = -np.inf, np.inf
 

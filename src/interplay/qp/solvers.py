@@ -24,22 +24,24 @@ class Piqp:
         self._solver = piqp.SparseSolver()
         self._pattern: object = None
 
-    def solve(self, qp: QP) -> QPSolution:
-        """Solve one problem; the first of a pattern is factorised symbolically."""
+    def solve(self, qp: QP, most: int | None = None) -> QPSolution:
+        """Solve one problem, within ``most`` steps; the first of a pattern is factorised symbolically."""
         start = time.perf_counter()
         if qp.pattern is None or qp.pattern is not self._pattern:
             self._solver = solver = piqp.SparseSolver()
             s = solver.settings
             s.eps_abs = s.eps_rel = self._tolerance
             s.eps_duality_gap_abs = s.eps_duality_gap_rel = self._tolerance * 10
-            s.max_iter = self._max_iterations
             solver.setup(qp.P, qp.c, qp.A, qp.b, qp.G, qp.h_l, qp.h_u, qp.x_l, qp.x_u)
             self._pattern = qp.pattern
         else:
             solver = self._solver
             solver.update(qp.P, qp.c, qp.A, qp.b, qp.G, qp.h_l, qp.h_u, qp.x_l, qp.x_u)
+        solver.settings.max_iter = self._max_iterations if most is None else most
         status = solver.solve()
-        if status == piqp.PIQP_MAX_ITER_REACHED:  # costs of very different size: its steps need refining
+        if (
+            status == piqp.PIQP_MAX_ITER_REACHED and most is None
+        ):  # costs of very different size: its steps need refining
             solver.settings.iterative_refinement_always_enabled = True
             status = solver.solve()
             solver.settings.iterative_refinement_always_enabled = False
@@ -71,8 +73,11 @@ class ProxQP:
         """Take the absolute tolerance of the residuals."""
         self._tolerance, self._max_iterations = tolerance, max_iterations
 
-    def solve(self, qp: QP) -> QPSolution:
-        """Solve one problem. Bounds become rows; crossed bounds are refused here, because ProxQP reports them as solved."""
+    def solve(self, qp: QP, most: int | None = None) -> QPSolution:
+        """Solve one problem, within ``most`` iterations.
+
+        Bounds become rows; crossed ones are refused here, because ProxQP reports them as solved.
+        """
         from proxsuite import proxqp
 
         start = time.perf_counter()
@@ -92,7 +97,7 @@ class ProxQP:
         full = sparse.csc_matrix(qp.P + sparse.triu(qp.P, 1).T)
         solver = proxqp.sparse.QP(n, len(qp.b), len(low))
         solver.settings.eps_abs, solver.settings.eps_rel = self._tolerance, 0.0
-        solver.settings.max_iter = self._max_iterations
+        solver.settings.max_iter = self._max_iterations if most is None else most
         solver.init(full, qp.c, qp.A, qp.b, rows, np.maximum(low, -1e20), np.minimum(high, 1e20))
         solver.solve()
         info, x = solver.results.info, np.array(solver.results.x)
@@ -117,8 +122,8 @@ class Daqp:
 
     name = "daqp"
 
-    def solve(self, qp: QP) -> QPSolution:
-        """Solve one problem, with dense matrices."""
+    def solve(self, qp: QP, most: int | None = None) -> QPSolution:
+        """Solve one problem, with dense matrices, however much work that is: such problems are small."""
         import daqp
 
         start = time.perf_counter()

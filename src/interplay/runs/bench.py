@@ -227,8 +227,8 @@ class _Checked:
         self.solver, self.reference, self.every, self.dofs = solver, Piqp(1e-9), every, 0
         self.objective, self.qacc, self.iterations, self.safeguards, self.disagreements = [], [], [], 0, 0
 
-    def solve(self, qp: QP) -> QPSolution:
-        found = self.solver.solve(qp)
+    def solve(self, qp: QP, most: int | None = None) -> QPSolution:
+        found = self.solver.solve(qp, most)
         self.safeguards += found.status.startswith("safeguard")
         self.iterations.append(found.iterations)
         if len(self.iterations) % self.every == 0:

@@ -10,6 +10,7 @@ from pydantic import Field
 
 import interplay as ip
 from interplay import scenario as base
+from interplay.motion.catching import aim, capture, off
 
 _SIDE = 0.1
 """How far her feet are from the middle [m]."""
@@ -21,6 +22,8 @@ _NOTICED = 0.02
 """How long she goes on pressing on it then [s]."""
 _JOLTED = 0.1
 """How long the push lasts that she gets with it [s]."""
+_FELT = 0.07
+"""After so long she knows what pushes her [s]."""
 _STARTLED = {"shoulder_abduction": 1.1, "shoulder_flexion": 0.4, "elbow_flexion": 0.9}
 """Arms of who regains her balance [rad]."""
 _EYES = (0.97, 0.0, -0.25)
@@ -95,7 +98,8 @@ class Mishap(base.Scenario):
             [
                 ip.Phase("perched", self._perched, until=self._gives_way, timeout=None),
                 ip.Phase("mishap", self._perched, release=[(_FOOT, "table/top")], fade=_NOTICED),
-                ip.Phase("regain", self._regain, until=self._landed, fade=0.05),
+                ip.Phase("regain", self._regain, seconds=_FELT, fade=0.05),
+                ip.Phase("put down", self._put_down, until=self._landed, fade=0.05),
                 ip.Phase(
                     "stand", self._stand, make=[(_FOOT, ip.GROUND, {"landing": True})], fade=0.1, until=self._over
                 ),
@@ -120,8 +124,23 @@ class Mishap(base.Scenario):
         ]
 
     def _regain(self, sim: ip.Simulation) -> list[ip.Objective]:
-        """Balance on one foot, and lead the other one to the ground."""
-        place = [*(sim.middle(_STANDING)[:2] + [self.p.step, -2 * _SIDE]), 0.0]
+        """Balance on one foot, and begin to lead the other one to the ground."""
+        return self._led(sim, self._beside(sim))
+
+    def _put_down(self, sim: ip.Simulation) -> list[ip.Objective]:
+        """Put the foot down where it stops her: it can be told where she will be now; beside the other one if that holds her."""
+        seen = capture(sim, "alice", ip.GROUND)
+        place = self._beside(sim)
+        if off(sim, [_STANDING], seen.point) > 0.0:
+            place = aim(sim, "alice", ip.GROUND, "right", seen, self.p.swing)[0].place
+        return self._led(sim, place)
+
+    def _beside(self, sim: ip.Simulation) -> np.ndarray:
+        """Return the place (3,) on the ground to which the foot goes if nothing pushes her."""
+        return np.array([*(sim.middle(_STANDING)[:2] + [self.p.step, -2 * _SIDE]), 0.0])
+
+    def _led(self, sim: ip.Simulation, place: np.ndarray) -> list[ip.Objective]:
+        """Balance on one foot, and lead the other one to a place."""
         way = ip.MinimumJerk(sim.middle(_FOOT), place, sim.time, self.p.swing)
         return [
             *self._upright(sim, [_STANDING], _STARTLED),

@@ -13,10 +13,11 @@ import numpy as np
 from interplay.errors import InputError
 from interplay.spacetime.body import ROOT, Body
 from interplay.spacetime.ends import moved, place_of
-from interplay.spacetime.gaits import gait, style
+from interplay.spacetime.gaits import gait
 from interplay.spacetime.part import FLAT, SWING, TOE, Course, Phase
 from interplay.spacetime.rows import OTHER, Row, row_of
 from interplay.spacetime.solving import Progress
+from interplay.spacetime.styles import style
 
 COMMON = {"walk": 1.3, "run": 3.0}
 """Speeds at which people do [m/s]."""

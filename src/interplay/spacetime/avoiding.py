@@ -12,7 +12,7 @@ import numpy as np
 from interplay.models.base import solid_shapes
 from interplay.spacetime.blocks import INF, Block, Kernel
 from interplay.spacetime.body import Body, Point
-from interplay.spacetime.meeting import Bond, Meeting, places
+from interplay.spacetime.meeting import Bond, Meeting
 
 NEAR = 0.4
 """Balls that are guessed to come nearer than so much to each other are kept apart [m]; others are farther than they can come."""
@@ -46,16 +46,24 @@ def balls(body: Body) -> list[Ball]:
     return out
 
 
-def keep_apart(one: str, other: str, but: tuple[tuple[str, str], ...] = (), near: float = NEAR, margin: float = 0.0) -> Bond:
+def keep_apart(
+    one: str, other: str, but: tuple[tuple[str, str], ...] = (), near: float = NEAR, margin: float = 0.0
+) -> Bond:
     """Return the bond of two characters who go through nothing of each other, but pairs of links; ``margin``: how far apart [m]."""
 
     def bond(meeting: Meeting) -> list[Block]:
         roles = meeting.stage.problem.roles
         if other not in meeting.stage.parts:
-            return [] if one not in meeting.stage.parts else keep_apart(other, one, tuple(p[::-1] for p in but), near, margin)(meeting)
+            return (
+                []
+                if one not in meeting.stage.parts
+                else keep_apart(other, one, tuple(p[::-1] for p in but), near, margin)(meeting)
+            )
         bodies, all_balls = [roles[who].body for who in (one, other)], [balls(roles[who].body) for who in (one, other)]
         pairs = _near(meeting, (one, other), all_balls, near)
-        names = [[body.links[ball.point.link].name for ball in mine] for body, mine in zip(bodies, all_balls, strict=True)]
+        names = [
+            [body.links[ball.point.link].name for ball in mine] for body, mine in zip(bodies, all_balls, strict=True)
+        ]
         pairs = [(i, j) for i, j in pairs if (names[0][i], names[1][j]) not in but]
         if not pairs:
             return []

@@ -36,6 +36,11 @@ class Block(NamedTuple):
         """Which rows bound anything (N·r,)."""
         return (np.isfinite(self.low) | np.isfinite(self.high)).ravel()
 
+    def values(self, x: np.ndarray) -> np.ndarray:
+        """Return its rows at all places (N, r)."""
+        found = self.kernel.tapes.value.run(np.vstack([x[self.where.T], self.constants.T]), self.kernel.blanks)
+        return found[1:, : len(self.where)].T
+
 
 class Unknowns:
     """All unknowns of a problem: bounds, first guess, and what they are called."""

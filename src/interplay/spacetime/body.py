@@ -88,7 +88,8 @@ class Body:
         self.armature = m.dof_armature[own].copy()
         self.damping = m.dof_damping[own].copy()
         joints = [scene.joint(f"{name}/{joint}") for joint in names]
-        self.stiffness = m.jnt_stiffness[joints].copy()
+        self.stiffness = np.column_stack([m.jnt_stiffness[joints], m.jnt_stiffnesspoly[joints]])
+        """Of springs that are polynomials of how far they are from rest, without a constant (MuJoCo)."""
         self.springs_rest = m.qpos_spring[m.jnt_qposadr[joints]].copy()
         ranges, limited = m.jnt_range[joints], m.jnt_limited[joints].astype(bool)
         self.low = np.where(limited, ranges[:, 0], -np.inf)
@@ -229,7 +230,9 @@ class Body:
         f, t = loads[0]
         hinges = [needed[k] for k in range(ROOT, self.n)]
         h = slice(ROOT, self.n)
-        own = self.armature * a[h] + self.damping * v[h] + self.stiffness * (q[h] - self.springs_rest)
+        away = q[h] - self.springs_rest
+        springs = sum(_c(k) * away**power for power, k in enumerate(self.stiffness.T, start=1))
+        own = self.armature * a[h] + self.damping * v[h] + springs
         return ca.vertcat(R @ f, t, ca.vertcat(*hinges) + own)
 
 

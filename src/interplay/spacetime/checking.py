@@ -125,7 +125,12 @@ def overlap(scene: Scene, configurations: np.ndarray, parts: Sequence[Part], tou
         mujoco.mj_fwdPosition(m, d)
         for contact in d.contact:
             bodies = set(m.geom_bodyid[contact.geom].tolist())
-            if solid[contact.geom].all() and bodies <= known and bodies not in meant and not (0 in bodies and bodies & feet):
+            if (
+                solid[contact.geom].all()
+                and bodies <= known
+                and bodies not in meant
+                and not (0 in bodies and bodies & feet)
+            ):
                 depth = max(depth, -float(contact.dist))
     return depth
 

@@ -10,11 +10,11 @@ import numpy as np
 from interplay.errors import InputError, pick
 from interplay.spacetime.actions import Action, Doing, Gaits
 from interplay.spacetime.body import Body
-from interplay.spacetime.gaits import style
 from interplay.spacetime.laws import Fixed, Given, Lasts, PerDistance
 from interplay.spacetime.problem import BEGIN, END, Found, Law, Problem, Role, Schedule, When, find
 from interplay.spacetime.schedules import Joint, Layered
 from interplay.spacetime.solving import Progress
+from interplay.spacetime.styles import style
 
 TURNED = 0.1
 """From which turn on effort counts per second, in a given time, and not per metre [rad]."""

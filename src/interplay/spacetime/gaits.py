@@ -11,61 +11,46 @@ import numpy as np
 from interplay.errors import pick
 from interplay.spacetime.blocks import Block, Kernel
 from interplay.spacetime.body import ROOT, Body
-from interplay.spacetime.part import FLAT, HEEL, MIRRORED, SWING, TOE, Course, Part, Phase, Style, Tie
+from interplay.spacetime.part import FLAT, HEEL, MIRRORED, SWING, TOE, Course, Part, Phase
 from interplay.spacetime.problem import MOST_MESHES, Law, Problem, Role, Stage, find
 from interplay.spacetime.solving import Progress, Solution
+from interplay.spacetime.styles import style
 
 WALK = (
-    Phase(3, 0.06, HEEL, TOE),
-    Phase(4, 0.08, FLAT, TOE),
-    Phase(8, 0.26, FLAT, SWING),
-    Phase(5, 0.16, TOE, SWING),
+    Phase(3, 0.08, HEEL, TOE),
+    Phase(2, 0.04, FLAT, TOE),
+    Phase(12, 0.34, FLAT, SWING),
+    Phase(5, 0.13, TOE, SWING),
 )
 RUN = (
     Phase(3, 0.04, HEEL, SWING),
-    Phase(6, 0.12, FLAT, SWING),
-    Phase(5, 0.10, TOE, SWING),
-    Phase(5, 0.10, SWING, SWING),
+    Phase(4, 0.08, FLAT, SWING),
+    Phase(7, 0.14, TOE, SWING),
+    Phase(8, 0.12, SWING, SWING),
 )
 
 
 GAITS = {"walk": WALK, "run": RUN}
-ELBOWS = {"walk": 0.35, "run": 1.4}
-"""How far elbows are bent [rad]."""
-ARMS = 0.6
-"""How far an arm swings against its leg, of what that does."""
-TURNING = 8.0
-"""What it costs to turn hips off the way [1/rad²]: by torques alone they turn by 40° each way, people's by 5°."""
+USUAL = {"walk": 1.3, "run": 3.0}
+"""At what speed [m/s] a man of 1.74 m takes about as long as they say."""
+BEND = {"walk": 0.7, "run": 1.1}
+"""How far knees bend as they pass, in the guess [rad]."""
 
 
-def style(body: Body, elbows: float = 0.35) -> Style:
-    """Return what is minimised: torques alike, arms, trunk and head near their rest, elbows bent [rad], hips that hardly turn."""
-    n = body.n
-    rest, posture, calm = np.zeros(n), np.zeros(n), np.zeros(n)
-    q0 = body.coordinates(body.scene.qpos)
-    rest[ROOT:] = q0[ROOT:]
-    effort = np.full(n - ROOT, 1.0)
-    for k, joint in enumerate(body.joints):
-        arm = any(part in joint for part in ("shoulder", "elbow", "wrist", "forearm"))
-        trunk = any(part in joint for part in ("torso", "neck", "head", "waist"))
-        if arm:
-            posture[ROOT + k], calm[ROOT + k] = 0.5, 0.001
-        if trunk:
-            posture[ROOT + k], calm[ROOT + k] = 2.0, 0.002
-        if "ankle" in joint:
-            calm[ROOT + k] = 0.0005
-        if "elbow" in joint:
-            rest[ROOT + k] = elbows
-    posture[3:6], calm[3:6] = (TURNING, 1.0, 1.0), 0.005
-    index = {joint: ROOT + k for k, joint in enumerate(body.joints)}
-    arms = [(index[f"{side}_shoulder_flexion"], index[f"{side}_hip_flexion"]) for side in ("left", "right")]
-    posture[[shoulder for shoulder, _ in arms]] = 0.0
-    ties = tuple(Tie(((shoulder, 1.0), (hip, ARMS)), ARMS * 0.2, 2.0) for shoulder, hip in arms)
-    return Style(effort, rest, posture, calm, ties)
+def paced(body: Body, kind: str, speed: float) -> tuple[Phase, ...]:
+    """Return the phases of a gait, about as long as they are at a speed: feet stand for a shorter time at a higher one."""
+    size = np.sqrt(float(body.scene.qpos[body.qpos_start + 2]) / 0.9)
+    faster = speed / size / USUAL[kind]
+    stands, floats = faster ** (-0.5 if kind == "walk" else -0.6), faster**0.4
+    return tuple(
+        p._replace(seconds=p.seconds * size * (floats if p.left == p.right == SWING else stands))
+        for p in pick("gait", kind, GAITS)
+    )
 
 
 def guess(body: Body, phases: Sequence[Phase], speed: float) -> Course:
     """Return a crude gait: legs swing by a sine, knees bend as they pass, arms swing against them."""
+    bend = BEND["run" if phases[-1].left == SWING else "walk"]
     seconds = sum(p.seconds for p in phases)
     times = np.linspace(0.0, seconds, 41)
     q = np.tile(body.coordinates(body.scene.qpos), (len(times), 1))
@@ -76,7 +61,7 @@ def guess(body: Body, phases: Sequence[Phase], speed: float) -> Course:
     for side, sign in (("left", 1.0), ("right", -1.0)):
         swing = np.clip(np.sin(turn), 0, 1) * (side == "right")
         q[:, index[f"{side}_hip_flexion"]] = sign * reach * np.cos(turn) + 0.1 + 0.3 * swing
-        q[:, index[f"{side}_knee_flexion"]] = 0.2 + 0.7 * swing
+        q[:, index[f"{side}_knee_flexion"]] = 0.2 + bend * swing
         q[:, index[f"{side}_ankle_flexion"]] = 0.0
         q[:, index[f"{side}_shoulder_flexion"]] = -sign * 0.4 * reach * np.cos(turn)
         q[:, index[f"{side}_elbow_flexion"]] = 0.5
@@ -95,9 +80,8 @@ class Gait(NamedTuple):
 
 def gait(body: Body, kind: str, speed: float, progress: Progress | None = None, meshes: int = MOST_MESHES) -> Gait:
     """Return an optimal walk or run at a speed [m/s], from nothing, on so many meshes at most."""
-    size = np.sqrt(float(body.scene.qpos[body.qpos_start + 2]) / 0.9)
-    phases = tuple(p._replace(seconds=p.seconds * size) for p in pick("gait", kind, GAITS))
-    role = Role(body, phases, style(body, ELBOWS[kind]), guess(body, phases, speed))
+    phases = paced(body, kind, speed)
+    role = Role(body, phases, style(body, kind), guess(body, phases, speed))
     found = find(Problem({body.name: role}, [half_cycle(body.name, speed)]), meshes=meshes, progress=progress)
     part = found.parts[body.name]
     ahead = found.x[part.q[-1, 0]] - found.x[part.q[0, 0]]

@@ -31,7 +31,13 @@ def hold_hands(one: tuple[str, int], other: tuple[str, int]) -> Bond:
         roles = meeting.stage.problem.roles
         points = [roles[who].pulled[k] for who, k in (one, other)]
         times, mine = meeting.guessed(first, points[:1])
-        theirs = np.stack([np.interp(times, meeting.guessed(second, points[1:])[0], c) for c in meeting.guessed(second, points[1:])[1].T], axis=1)
+        theirs = np.stack(
+            [
+                np.interp(times, meeting.guessed(second, points[1:])[0], c)
+                for c in meeting.guessed(second, points[1:])[1].T
+            ],
+            axis=1,
+        )
         way = meeting.curve(times, 0.5 * (mine + theirs), (0,))
         force = meeting.curve(times, np.zeros((len(times), 3)))
         unknowns = meeting.stage.unknowns

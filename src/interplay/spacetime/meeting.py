@@ -48,7 +48,9 @@ class Meeting:
         zero = np.zeros((1, 3))
         return Block(kernel, where, np.zeros((1, 0)), zero, zero, lambda p, r: f"way of {part.body.name}")
 
-    def curve(self, times: np.ndarray, values: np.ndarray, along: tuple[int, ...] = (), spacing: float = SPACING) -> Curve:
+    def curve(
+        self, times: np.ndarray, values: np.ndarray, along: tuple[int, ...] = (), spacing: float = SPACING
+    ) -> Curve:
         """Return a curve of values (T, d) at real times (T,)."""
         unknowns = self.stage.unknowns
         span = float(unknowns.guess[self.duration[0]])
@@ -67,7 +69,9 @@ class Meeting:
         course = knots.course(role.phases)
         return course.time, places(role.body, points, course.q)
 
-    def way(self, who: str, points: Sequence[Point], within: float, spacing: float = SPACING) -> tuple[Curve, list[Block]]:
+    def way(
+        self, who: str, points: Sequence[Point], within: float, spacing: float = SPACING
+    ) -> tuple[Curve, list[Block]]:
         """Return the way of some points of a character, which it keeps at its knots to so much [m]; what is known is given."""
         times, values = self.guessed(who, points)
         curve = self.curve(times, values, tuple(range(0, 3 * len(points), 3)), spacing)

@@ -24,10 +24,8 @@ GAUSS = (0.5 - 0.5 / np.sqrt(3.0), 0.5 + 0.5 / np.sqrt(3.0))
 TORQUE, FORCE, WRENCH, PULL = 50.0, 300.0, 100.0, 50.0
 """Units of torques [N·m], of ground forces [N], of the root's rows [N, N·m] and of forces of others [N] in the program, whose numbers are
 then near 1."""
-SHRINKS, STRETCHES, LONGEST = 0.3, 1.8, 0.034
-"""Bounds of an interval, of what it is at first, and at most [s]: where one is stretched, the motion cheats between its points."""
-BRIEFEST = 0.006
-"""Shortest an interval becomes, unless it begins so [s]: from mesh to mesh phases would else shrink to nothing."""
+SHRINKS, STRETCHES, SHORTEST, LONGEST = 0.3, 1.8, 0.006, 0.034
+"""Bounds of an interval, of what it is at first, and at least and at most [s]: where one is stretched, the motion cheats between its points."""
 OFF_STOPS = 0.02
 """How far from their stops joints stay at knots [rad]: between them they may come nearer."""
 STRENGTH = 0.8
@@ -85,9 +83,13 @@ class Tie(NamedTuple):
 
 
 class Style(NamedTuple):
-    """What is minimised, per second: squares of torques, forces and their changes, of what is off the rest posture, of speeds, of ties."""
+    """What is minimised, per second.
+
+    Squares of torques and of their rates, of ground forces and their changes, of what is off the rest posture, of speeds, of ties.
+    """
 
     effort: np.ndarray
+    haste: np.ndarray
     rest: np.ndarray
     posture: np.ndarray
     calm: np.ndarray
@@ -116,8 +118,8 @@ class Part:
         self.phase_of = np.repeat(np.arange(len(counts)), counts)
         """The phase of each interval."""
         pace = np.array([phase.seconds / phase.intervals for phase in phases])
-        least = np.maximum(SHRINKS * pace, np.minimum(BRIEFEST, pace))
-        self.rate = unknowns.add("rates", pace, least, np.maximum(np.minimum(STRETCHES * pace, LONGEST), pace))
+        shortest = np.minimum(np.maximum(SHRINKS * pace, SHORTEST), pace)
+        self.rate = unknowns.add("rates", pace, shortest, np.maximum(np.minimum(STRETCHES * pace, LONGEST), pace))
         times = self.times(unknowns.guess)
         low, high = np.full(n, -INF), np.full(n, INF)
         low[ROOT:], high[ROOT:] = body.low + OFF_STOPS, body.high - OFF_STOPS
@@ -209,7 +211,15 @@ class Part:
 
     def blocks(self) -> list[Block]:
         """Return all that makes it a motion: dynamics, friction, feet, time."""
-        return [self._dynamics(), self._friction(), self._changes(), *self._feet(), self._apart(), self._time()]
+        return [
+            self._dynamics(),
+            self._friction(),
+            self._changes(),
+            self._haste(),
+            *self._feet(),
+            self._apart(),
+            self._time(),
+        ]
 
     def _dynamics(self) -> Block:
         body, n, style = self.body, self.body.n, self.style
@@ -256,7 +266,11 @@ class Part:
             what = "root" if row < ROOT else body.joints[row - ROOT]
             return f"motion of {body.name}: {what} in phase {self.phase_of[place // 2]}"
 
-        return Block(kernel, np.array(where), constants, zero, zero, label)
+        block, guess = Block(kernel, np.array(where), constants, zero, zero, label), self.unknowns.guess
+        if not guess[self.tau].any():  # nothing is known of torques: those that the motion takes
+            taken = block.values(guess)[:, ROOT:] + guess[self.tau]
+            guess[self.tau] = np.clip(taken, self.unknowns.low[self.tau], self.unknowns.high[self.tau])
+        return block
 
     def _friction(self) -> Block:
         def inner(y: Any, c: Any) -> tuple[Any, Any]:
@@ -300,6 +314,33 @@ class Part:
         constants = np.full((len(where), 1), points / 20 * min(1.0, HALF / seconds) ** 2)
         none = np.zeros((len(where), 0))
         return Block(Kernel("changes", 24, 1, inner), where, constants, none, none, lambda place, row: "")
+
+    def _haste(self) -> Block:
+        """How fast torques change: muscles take time, and what is quick costs more than what is strong."""
+        nj, points = self.body.n - ROOT, 2 * self.intervals
+        within, across = GAUSS[1] - GAUSS[0], GAUSS[0]
+
+        def inner(y: Any, c: Any) -> tuple[Any, Any]:
+            before, after, (first, second), span = y[:nj], y[nj : 2 * nj], ca.vertsplit(y[2 * nj : -1]), y[-1]
+            change = c[2:] * after - before
+            seconds = c[0] * first + c[1] * second
+            return ca.dot(ca.DM(self.style.haste) * change, change) / (seconds * span), ca.SX(0, 1)
+
+        rates = self.rate[self.phase_of]
+        pairs = [(p, p + 1, np.ones(nj), np.arange(nj)) for p in range(points - 1)]
+        if self.wraps:
+            order, sign = self.body.mirror()
+            pairs.append((points - 1, 0, sign[ROOT:], order[ROOT:] - ROOT))
+        where, constants = [], []
+        for p, q, sign, order in pairs:
+            a, b = p // 2, q // 2
+            where.append(np.concatenate([self.tau[p], self.tau[q][order], [rates[a], rates[b]], self.span]))
+            constants.append(np.concatenate([[within, 0.0] if a == b and q > p else [across, across], sign]))
+        none = np.zeros((len(where), 0))
+        kernel = self.body.kernel(
+            ("haste", self.style.haste.tobytes()), lambda: Kernel("haste", 2 * nj + 3, 2 + nj, inner)
+        )
+        return Block(kernel, np.array(where), np.array(constants), none, none, lambda place, row: "")
 
     def _feet(self) -> list[Block]:
         """Where feet stand, they stay; where they swing, they keep off the ground."""
@@ -454,26 +495,30 @@ def _limbs(part: Part) -> list[tuple[Point, Point, float]]:
     """Return points of limbs that meet most easily, and how near their middles may come [m]; of a body 1.74 m high, others to scale."""
     body = part.body
     k = body.height / 1.74
-    ball = {"toe": 0.045, "heel": 0.045, "ankle": 0.05, "shank": 0.055, "knee": 0.06, "hand": 0.045, "thigh": 0.085}
+    ball = {"toe": 0.045, "middle": 0.05, "heel": 0.045, "ankle": 0.055, "low": 0.06, "shank": 0.07, "knee": 0.06}
+    ball |= {"hand": 0.045, "thigh": 0.085}
+    ahead = {"toe": 0.8, "middle": 0.1, "heel": -0.7}
 
     def point(name: str, side: str) -> Point:
-        if name in ("toe", "heel"):
-            sole = part.sole(side, 0.8 if name == "toe" else -0.7)
+        if name in ahead:
+            sole = part.sole(side, ahead[name])
             return Point(sole.link, sole.place + [0, 0, 0.03 * k])
         if name == "hand":
             return body.point(f"{side}_palm")
         foot = part.sole(side).link
         shank = body.links[foot].parent
         thigh = body.links[shank].parent
-        down = {"shank": (shank, body.links[foot].place), "thigh": (thigh, body.links[shank].place)}
+        down = {"low": (shank, foot, 0.8), "shank": (shank, foot, 0.5), "thigh": (thigh, shank, 0.5)}
         if name in down:
-            return Point(down[name][0], 0.5 * down[name][1])
+            link, end, share = down[name]
+            return Point(link, share * body.links[end].place)
         return Point({"ankle": foot, "knee": shank}[name], np.zeros(3))
 
-    legs = [("toe", "toe"), ("heel", "heel"), ("ankle", "ankle"), ("shank", "shank"), ("knee", "knee")]
-    legs += [("toe", "heel"), ("toe", "ankle"), ("toe", "shank"), ("heel", "shank"), ("ankle", "shank")]
-    found = [(point(a, "left"), point(b, "right"), k * (ball[a] + ball[b])) for a, b in legs]
-    found += [(point(b, "left"), point(a, "right"), k * (ball[a] + ball[b])) for a, b in legs if a != b]
+    feet, legs = ("toe", "middle", "heel"), ("ankle", "low", "shank")
+    near = [(a, b) for a in feet for b in feet] + [("ankle", "ankle"), ("shank", "shank"), ("knee", "knee")]
+    near += [pair for a in feet for b in legs for pair in ((a, b), (b, a))]
+    near += [("ankle", "low"), ("low", "ankle"), ("low", "shank"), ("shank", "low"), ("low", "low")]
+    found = [(point(a, "left"), point(b, "right"), k * (ball[a] + ball[b])) for a, b in near]
     if all(body.has_site(f"{side}_palm") for side in SIDES):
         found += [(point("hand", side), point("thigh", side), k * (ball["hand"] + ball["thigh"])) for side in SIDES]
     return found

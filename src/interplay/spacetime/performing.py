@@ -121,7 +121,9 @@ def perform_gait(name: str, gait: Gait, steps: int) -> Performance:
     return Performance(name, body.scene, time, qpos, qvel, qacc, tau, words, touches, worth, gait.solutions)
 
 
-def perform(name: str, found: Found, cycles: int = 1, touching: Touching = (), between: Between | None = None) -> Performance:
+def perform(
+    name: str, found: Found, cycles: int = 1, touching: Touching = (), between: Between | None = None
+) -> Performance:
     """Return all parts of what was found, in their scene, at one real time, until the first of them ends.
 
     ``cycles``: how often, of full cycles; ``touching``: pairs of bodies that touch on purpose; ``between``: what is to be said of more than

@@ -16,8 +16,10 @@ from interplay.spacetime.blocks import Block, Program, Unknowns
 
 ACCURATE = 1e-6
 """Largest violation of a row of what counts as solved, in the units of rows."""
-PATIENCE = 400
-"""Most iterations."""
+OPTIMAL = 1e-4
+"""What may be off in the conditions of an optimum: the objective is then within 0.01 % of what it comes to."""
+PATIENCE, SECONDS = 400, 600.0
+"""Most iterations, and most seconds."""
 
 Progress = Callable[[int, float, float, str], None]
 """Told of every iteration: its number, objective, largest violation, and by what."""
@@ -42,14 +44,20 @@ def solve(
     *,
     near: bool = False,
     patience: int = PATIENCE,
+    seconds: float = SECONDS,
     progress: Progress | None = None,
 ) -> Solution:
-    """Solve a problem from its guess; ``near``: the guess is almost a solution (of a coarser mesh, or of nearly the same problem)."""
+    """Solve a problem from its guess; ``near``: the guess is almost a solution (of a coarser mesh, or of nearly the same problem).
+
+    It ends after so many iterations and seconds at most, with the best so far; where laws fight, those that fight are named.
+    """
     begin, whole = clock.perf_counter(), Program(unknowns, blocks)
-    watch, evaluated = _Watch(whole, progress), _Evaluated(whole)
+    watch, evaluated = _Watch(whole, progress, begin + seconds), _Evaluated(whole)
     options = {
         "ipopt.max_iter": patience,
-        "ipopt.tol": ACCURATE,
+        "ipopt.max_wall_time": max(seconds, 1e-3),
+        "ipopt.tol": OPTIMAL,
+        "ipopt.constr_viol_tol": ACCURATE / 10,
         "ipopt.linear_solver": "mumps",
         "ipopt.mumps_pivot_order": 5,  # METIS
         "ipopt.nlp_scaling_method": "none",  # unknowns and rows have units that make them near 1
@@ -65,19 +73,19 @@ def solve(
     solver = ca.nlpsol("spacetime", "ipopt", evaluated.nlp, options)
     with watch.interrupted():
         found = solver(x0=unknowns.guess, lbx=unknowns.low, ubx=unknowns.high, lbg=whole.low, ubg=whole.high)
-    x = np.asarray(found["x"]).ravel()
-    if not solver.stats()["success"] and watch.best is not None:
-        x = watch.best
+    status = watch.ended or _ENDS.get(str(solver.stats()["return_status"]), str(solver.stats()["return_status"]))
+    last = np.asarray(found["x"]).ravel()
+    x = watch.best if status != SOLVED and watch.best is not None else last
     x = np.where(np.isfinite(x), x, unknowns.guess)
-    objective, g = whole.values(x)
-    over = np.maximum(whole.low - g, g - whole.high)
-    status = "interrupted" if watch.stop else str(solver.stats()["return_status"])
+    objective, over = whole.values(x)[0], _over(whole, whole.values(x)[1])
+    fighting = status == INFEASIBLE and np.isfinite(last).all()  # where it could not be less, those that fight are left over
+    named = _named(whole, _over(whole, whole.values(last)[1]) if fighting else over)
     return Solution(
         x,
         bool(over.max(initial=0.0) <= 10 * ACCURATE),
         objective,
         float(over.max(initial=0.0)),
-        _named(whole, over),
+        named,
         status,
         int(solver.stats()["iter_count"]),
         clock.perf_counter() - begin,
@@ -92,6 +100,21 @@ _NEAR = {
     "ipopt.slack_bound_push": 1e-6,
     "ipopt.slack_bound_frac": 1e-6,
 }
+
+
+SOLVED, INFEASIBLE, INTERRUPTED, LATE = "solved", "infeasible", "interrupted", "out of time"
+_ENDS = {
+    "Solve_Succeeded": SOLVED,
+    "Solved_To_Acceptable_Level": SOLVED,
+    "Infeasible_Problem_Detected": INFEASIBLE,
+    "Maximum_Iterations_Exceeded": "out of iterations",
+    "Maximum_WallTime_Exceeded": LATE,
+}
+
+
+def _over(whole: Program, g: np.ndarray) -> np.ndarray:
+    """Return how far rows are beyond their bounds."""
+    return np.maximum(whole.low - g, g - whole.high)
 
 
 def _named(whole: Program, over: np.ndarray, most: int = 3) -> tuple[str, ...]:
@@ -191,10 +214,10 @@ class _Written(ca.Callback):
 class _Watch(ca.Callback):
     """Looks at each iteration: tells it, keeps the best, and stops when it is asked to."""
 
-    def __init__(self, whole: Program, progress: Progress | None):
+    def __init__(self, whole: Program, progress: Progress | None, until: float):
         super().__init__()
-        self._whole, self._progress = whole, progress
-        self.stop, self.iteration = False, 0
+        self._whole, self._progress, self._until = whole, progress, until
+        self.ended, self.iteration = "", 0
         self.best: np.ndarray | None = None
         self._least = np.inf
         self.construct("watch", {})
@@ -218,7 +241,7 @@ class _Watch(ca.Callback):
     def eval(self, arg: Any) -> list[int]:
         values = {ca.nlpsol_out(k): a for k, a in enumerate(arg)}
         g = np.asarray(values["g"]).ravel()
-        over = np.maximum(self._whole.low - g, g - self._whole.high)
+        over = _over(self._whole, g)
         worst = float(over.max(initial=0.0))
         if worst <= max(self._least, ACCURATE):
             self._least, self.best = worst, np.asarray(values["x"]).ravel()
@@ -226,7 +249,9 @@ class _Watch(ca.Callback):
             names = _named(self._whole, over, 1)
             self._progress(self.iteration, float(values["f"]), worst, names[0] if names else "")
         self.iteration += 1
-        return [int(self.stop)]
+        if clock.perf_counter() > self._until:
+            self.ended = self.ended or LATE
+        return [int(bool(self.ended))]
 
     @contextmanager
     def interrupted(self) -> Iterator[None]:
@@ -236,7 +261,7 @@ class _Watch(ca.Callback):
             return
 
         def ask(*_: Any) -> None:
-            self.stop = True
+            self.ended = INTERRUPTED
 
         before = signal.signal(signal.SIGINT, ask)
         try:

@@ -1,0 +1,110 @@
+"""What a gait is to be like: what torques cost, which posture is liked (liu2006 learned such weights from capture).
+
+Weights are of a man of 75 kg and 1.74 m; others' torques count in proportion to their size, and their time to that of a pendulum.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from interplay.spacetime.body import ROOT, Body
+from interplay.spacetime.part import Style, Tie
+
+
+class Weights(NamedTuple):
+    """Numbers that were fitted to people: what squares of torques [1/(50 N·m)²] cost and those of their rates,
+    what holds trunk, pelvis, legs and feet."""
+
+    hip: float = 1.0
+    knee: float = 0.4
+    ankle: float = 0.3
+    frontal: float = 0.05
+    trunk: float = 1.0
+    arms: float = 1.0
+    haste: float = 0.001
+    upright: float = 10.0
+    pelvis: float = 6.0
+    narrow: float = 6.0
+    foot: float = 1.5
+    jerk: float = 0.006
+
+
+FITTED = Weights()
+ELBOWS = {"walk": 0.35, "run": 1.6}
+"""How far elbows are bent [rad]."""
+LEAN = {"walk": 0.04, "run": 0.14}
+"""How far the trunk leans forward [rad]."""
+ARMS, BACK = {"walk": 0.7, "run": 0.9}, {"walk": 0.1, "run": 0.35}
+"""How far an arm swings against its leg, of what that does, and how far back it is on the mean [rad]."""
+OUTWARD, INWARD = 0.1, 0.04
+"""How far legs are turned outward and lean inward on the mean [rad]."""
+TURNING = 8.0
+"""What it costs to turn hips off the way [1/rad²]: by torques alone they turn by 40° each way, people's by 5°."""
+
+_GROUPS = {
+    "hip_flexion": "hip",
+    "knee_flexion": "knee",
+    "ankle_flexion": "ankle",
+    "hip_abduction": "frontal",
+    "hip_rotation": "frontal",
+    "ankle_inversion": "frontal",
+}
+
+
+def style(body: Body, kind: str = "walk", weights: Weights = FITTED) -> Style:
+    """Return what is minimised: torques and their rates, arms that swing against legs, a trunk and a head that stay upright and look ahead."""
+    n = body.n
+    rest, posture, calm = np.zeros(n), np.zeros(n), np.zeros(n)
+    rest[ROOT:] = body.coordinates(body.scene.qpos)[ROOT:]
+    size = (75 * 1.74 / (body.mass * body.height)) ** 2
+    effort, given = np.zeros(n - ROOT), weights._asdict()
+    for k, joint in enumerate(body.joints):
+        arm = any(part in joint for part in ("shoulder", "elbow", "wrist", "forearm", "clavicle"))
+        trunk = any(part in joint for part in ("torso", "neck", "head", "waist"))
+        effort[k] = given[_GROUPS.get(_one_side(joint), "arms" if arm else "trunk" if trunk else "frontal")]
+        if arm:
+            posture[ROOT + k], calm[ROOT + k] = 0.5, 0.001
+        if trunk:
+            posture[ROOT + k], calm[ROOT + k] = 0.5, 0.002
+        if "hip_abduction" in joint or "hip_rotation" in joint:
+            rest[ROOT + k], posture[ROOT + k] = (OUTWARD if "rotation" in joint else -INWARD), weights.narrow
+        if "ankle" in joint:
+            posture[ROOT + k], rest[ROOT + k] = weights.foot, 0.0
+        if "elbow" in joint:
+            rest[ROOT + k] = ELBOWS[kind]
+    posture[3:6], calm[3:6] = (TURNING, weights.pelvis, weights.pelvis), 0.005
+    rest[5] = LEAN[kind]
+    effort *= size
+    haste = effort * weights.haste * body.height / 1.74
+    index = {joint: ROOT + k for k, joint in enumerate(body.joints)}
+    ties = []
+    for side in ("left", "right"):
+        arm, leg = index.get(f"{side}_shoulder_flexion"), index.get(f"{side}_hip_flexion")
+        if arm is not None and leg is not None:
+            posture[arm] = 0.0
+            ties.append(Tie(((arm, 1.0), (leg, ARMS[kind])), ARMS[kind] * 0.2 - BACK[kind], 3.0))
+    for axis, ending, lean in ((3, "yaw", 0.0), (4, "side", 0.0), (5, "flexion", LEAN[kind])):
+        trunk = [(index[j], 1.0) for j in body.joints if j == f"torso_{ending}"]
+        head = [(index[j], 1.0) for j in body.joints if j in (f"neck_{ending}", f"head_{ending}")]
+        if axis == 5:
+            head += [(index[j], 1.0) for j in body.joints if j == "head_nod"]
+        if trunk and axis != 3:
+            ties.append(Tie(((axis, 1.0), *trunk), lean, weights.upright))
+        if head:
+            ties.append(Tie(((axis, 1.0), *trunk, *head), 0.0, weights.upright))
+    return Style(
+        effort,
+        haste,
+        rest,
+        posture,
+        calm,
+        tuple(ties),
+        force=0.002 * (75 / body.mass) ** 2,
+        jerk=weights.jerk * (75 / body.mass) ** 2,
+    )
+
+
+def _one_side(joint: str) -> str:
+    return joint.removeprefix("left_").removeprefix("right_")
