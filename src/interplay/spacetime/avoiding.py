@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import product
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import casadi as ca
 import mujoco
@@ -14,10 +15,16 @@ from interplay.spacetime.blocks import INF, Block, Kernel
 from interplay.spacetime.body import Body, Point
 from interplay.spacetime.meeting import Bond, Meeting
 
-NEAR = 0.4
+NEAR = 0.25
 """Balls that are guessed to come nearer than so much to each other are kept apart [m]; others are farther than they can come."""
+SPACING = 0.15
+"""Between the knots of their ways [s]."""
 LOOSE = 0.01
 """How far balls may be from the ways that others read, along each axis [m]: so much farther they keep off each other."""
+
+
+SKIPPED = ("neck", "upper_arm", "thigh")
+"""Links that are covered by the balls of others."""
 
 
 class Ball(NamedTuple):
@@ -28,86 +35,90 @@ class Ball(NamedTuple):
 
 
 def balls(body: Body) -> list[Ball]:
-    """Return balls in what is solid of a character: ends of capsules, middles of all else."""
+    """Return balls in what is solid of a character: in elbows, wrists, knees, and one in each of all other links."""
     m, out = body.scene.model, []
     solid = solid_shapes(m)
-    for g in range(m.ngeom):
-        b = int(m.geom_bodyid[g])
-        if not solid[g] or b not in body.bodies:
+    for link, b in enumerate(body.bodies):
+        name = body.links[link].name
+        shapes = [g for g in range(m.ngeom) if solid[g] and m.geom_bodyid[g] == b]
+        if not shapes or any(part in name for part in SKIPPED):
             continue
-        link, size = body.bodies.index(b), m.geom_size[g]
-        axis = np.zeros(9)
-        mujoco.mju_quat2Mat(axis, m.geom_quat[g])
+        g = shapes[0]
+        radius, place = float(np.median(m.geom_size[g])), m.geom_pos[g].copy()
         if m.geom_type[g] == mujoco.mjtGeom.mjGEOM_CAPSULE:
-            far = size[1] * axis.reshape(3, 3)[:, 2]
-            out += [Ball(Point(link, m.geom_pos[g] + s * far), float(size[0])) for s in (-1.0, 1.0)]
-        else:
-            out.append(Ball(Point(link, m.geom_pos[g].copy()), float(np.median(size))))
+            radius = float(m.geom_size[g, 0])
+            if "forearm" in name:
+                out.append(Ball(Point(link, 2.0 * place), radius))
+            place = np.zeros(3)
+        out.append(Ball(Point(link, place), radius))
     return out
 
 
 def keep_apart(
-    one: str, other: str, but: tuple[tuple[str, str], ...] = (), near: float = NEAR, margin: float = 0.0
+    one: str,
+    other: str,
+    but: Mapping[tuple[str, str], float] | None = None,
+    near: float = NEAR,
+    margin: float = 0.0,
 ) -> Bond:
-    """Return the bond of two characters who go through nothing of each other, but pairs of links; ``margin``: how far apart [m]."""
+    """Return the bond of two characters who go through nothing of each other; ``margin``: how far apart they stay [m].
+
+    ``but``: pairs of links that touch on purpose, and how near their middles may come nevertheless [m]; 0: as they like.
+    Where either is free she keeps off the ways of the other's balls, at her own knots.
+    """
+    meant = dict(but or {})
 
     def bond(meeting: Meeting) -> list[Block]:
-        roles = meeting.stage.problem.roles
-        if other not in meeting.stage.parts:
-            return (
-                []
-                if one not in meeting.stage.parts
-                else keep_apart(other, one, tuple(p[::-1] for p in but), near, margin)(meeting)
-            )
-        bodies, all_balls = [roles[who].body for who in (one, other)], [balls(roles[who].body) for who in (one, other)]
-        pairs = _near(meeting, (one, other), all_balls, near)
-        names = [
-            [body.links[ball.point.link].name for ball in mine] for body, mine in zip(bodies, all_balls, strict=True)
-        ]
-        pairs = [(i, j) for i, j in pairs if (names[0][i], names[1][j]) not in but]
+        stage, roles = meeting.stage, meeting.stage.problem.roles
+        if other not in stage.parts:
+            turned = {(b, a): least for (a, b), least in meant.items()}
+            return keep_apart(other, one, turned, near, margin)(meeting) if one in stage.parts else []
+        mine, hers = balls(roles[one].body), balls(roles[other].body)
+        names = [[roles[who].body.links[b.point.link].name for b in some] for who, some in ((one, mine), (other, hers))]
+        least = {
+            (i, j): mine[i].radius + hers[j].radius + LOOSE + margin for i, j in product(*map(range, map(len, names)))
+        }
+        least.update(
+            {(i, j): meant[a, b] for i, a in enumerate(names[0]) for j, b in enumerate(names[1]) if (a, b) in meant}
+        )
+        pairs = [pair for pair in _near(meeting, (one, other), [mine, hers], near) if least[pair] > 0]
         if not pairs:
             return []
-        seen = sorted({i for i, _ in pairs})
-        mine = sorted({j for _, j in pairs})
-        way, blocks = meeting.way(one, [all_balls[0][i].point for i in seen], LOOSE, 0.1)
-        part = meeting.stage.parts[other]
-        read, constants = way.window(meeting.clocks[other].knots())
-        n, body = part.body.n, part.body
-        points = [all_balls[1][j].point for j in mine]
-        least = {(i, j): all_balls[0][i].radius + all_balls[1][j].radius + LOOSE + margin for i, j in pairs}
-
-        def outer(z: Any, c: Any) -> Any:
-            frames = body.frames(z[:n])
-            value, place = way.value(z[n:], c)
-            own = [frames[point.link][1] + frames[point.link][0] @ ca.DM(point.place) for point in points]
-            return ca.vertcat(*own, value, place)
-
-        def inner(y: Any, c: Any) -> tuple[Any, Any]:
-            rows = []
-            for i, j in pairs:
-                a, b = 3 * (len(mine) + seen.index(i)), 3 * mine.index(j)
-                rows.append(ca.sumsqr(y[a : a + 3] - y[b : b + 3]) / least[i, j] ** 2)
-            return 0, ca.vertcat(*rows, y[-1])
-
-        low, high = way.within(constants)
-        low = np.concatenate([np.ones((len(read), len(pairs))), low], axis=1)
-        high = np.concatenate([np.full((len(read), len(pairs)), INF), high], axis=1)
-        kernel = Kernel("apart", n + way.width, 2, inner, outer)
-        where = np.concatenate([part.q, read], axis=1)
-        free = [k for k in range(len(where)) if k not in part.given]
+        seen, own = sorted({i for i, _ in pairs}), sorted({j for _, j in pairs})
+        blocks: list[Block] = []
+        times, ways = meeting.guessed(one, [mine[i].point for i in seen])
+        curves = [meeting.curve(times, ways[:, 3 * k : 3 * k + 3], (0,), SPACING) for k in range(len(seen))]
+        if one in stage.parts:
+            there, block = meeting.places(one, [mine[i].point for i in seen])
+            blocks += [block, meeting.tied(one, there, curves, LOOSE)]
+        else:
+            for curve in curves:
+                given = stage.unknowns.guess[curve.coefficients]
+                stage.unknowns.low[curve.coefficients] = stage.unknowns.high[curve.coefficients] = given
+        here, block = meeting.places(other, [hers[j].point for j in own])
+        clock = stage.unknowns.guess[meeting.clocks[other].times]
+        read = np.stack([curve.at(stage.unknowns.guess, clock) for curve in curves], axis=1)
+        away = stage.unknowns.add("seen", read)
+        blocks += [block, meeting.tied(other, away, curves, 0.0)]
+        free = [k for k in range(len(here)) if k not in stage.parts[other].given]
+        where = np.concatenate(
+            [np.concatenate([away[free, seen.index(i)], here[free, own.index(j)]], axis=1) for i, j in pairs]
+        )
+        constants = np.repeat([least[pair] for pair in pairs], len(free))[:, None]
+        ones = np.ones((len(where), 1))
 
         def label(place: int, row: int) -> str:
-            i, j = pairs[min(row, len(pairs) - 1)]
-            return f"{names[1][j]} of {other} off {names[0][i]} of {one} at knot {free[place]}"
+            i, j = pairs[place // len(free)]
+            return f"{names[1][j]} of {other} off {names[0][i]} of {one} at knot {free[place % len(free)]}"
 
-        return [*blocks, Block(kernel, where[free], constants[free], low[free], high[free], label)]
+        kernel = Kernel("apart", 6, 1, lambda y, c: (0, ca.sumsqr(y[:3] - y[3:]) / c[0] ** 2))
+        return [*blocks, Block(kernel, where, constants, ones, np.full_like(ones, INF), label)]
 
     return bond
 
 
 def _near(meeting: Meeting, who: tuple[str, str], mine: list[list[Ball]], near: float) -> list[tuple[int, int]]:
     """Return pairs of balls that are guessed to come near each other."""
-    roles = meeting.stage.problem.roles
     times, ways = None, []
     for name, some in zip(who, mine, strict=True):
         at, found = meeting.guessed(name, [ball.point for ball in some])

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import casadi as ca
 import numpy as np
+from scipy.optimize import least_squares
 
 from interplay.spacetime.blocks import Block, Kernel
-from interplay.spacetime.body import ROOT, Body
-from interplay.spacetime.meeting import Bond, Meeting
-from interplay.spacetime.part import PULL, Style
+from interplay.spacetime.body import ROOT, Body, Point
+from interplay.spacetime.meeting import Bond, Meeting, place_of, places
+from interplay.spacetime.part import PULL, Style, hermite
+from interplay.spacetime.problem import Found
 from interplay.spacetime.sharing import Curve
 
 WITHIN = 0.002
@@ -19,42 +22,103 @@ GRIP = 120.0
 """What a hand holds at most along each axis [N]."""
 EASE, STEADY = 0.1, 0.5
 """What it costs to pull by a unit of force (``part.PULL``), and to pull by one more from knot to knot, per second."""
+NAME, STIFFEST, SHARED = "hands", 1000.0, 0.02
+"""The name of the law, for schedules that soften it; the stiffness of the rubber band if none is said [N/m]; the part of its energy [J] that
+is in the objective."""
 LOOSE = 0.15
 """What it costs an arm that is held to be off its rest [1/rad²]."""
 
+Hand = tuple[str, int]
 
-def hold_hands(one: tuple[str, int], other: tuple[str, int]) -> Bond:
-    """Return the bond of two hands: of each, whose, and which of the points at which it is pulled."""
+
+def hold_hands(one: Hand, other: Hand) -> Bond:
+    """Return the bond of two hands: of each, whose, and which of the points at which it is pulled.
+
+    In a turn in which it is soft (`NAME`), or only one of them is free, a rubber band draws her hand to the other's (liu2006, 6.2).
+    """
 
     def bond(meeting: Meeting) -> list[Block]:
-        (first, a), (second, b) = one, other
-        roles = meeting.stage.problem.roles
-        points = [roles[who].pulled[k] for who, k in (one, other)]
-        times, mine = meeting.guessed(first, points[:1])
-        theirs = np.stack(
-            [
-                np.interp(times, meeting.guessed(second, points[1:])[0], c)
-                for c in meeting.guessed(second, points[1:])[1].T
-            ],
-            axis=1,
-        )
-        way = meeting.curve(times, 0.5 * (mine + theirs), (0,))
+        stage = meeting.stage
+        stiffness, free = stage.stiffness(NAME), [hand[0] in stage.parts for hand in (one, other)]
+        if stiffness is not None or not all(free):
+            turned = [(one, other)] * free[0] + [(other, one)] * free[1]
+            return [block for mine, hers in turned for block in banded(meeting, mine, hers, stiffness or STIFFEST)]
+        (first, _), (second, _) = one, other
+        times, ways = _ways(meeting, one, other)
+        way = meeting.curve(times, ways.mean(axis=0), (0,))
         force = meeting.curve(times, np.zeros((len(times), 3)))
-        unknowns = meeting.stage.unknowns
+        unknowns = stage.unknowns
         unknowns.low[force.coefficients], unknowns.high[force.coefficients] = -GRIP / PULL, GRIP / PULL
         return [
-            meeting.keeps(first, points[:1], way, WITHIN),
-            meeting.keeps(second, points[1:], way, WITHIN),
-            pulls(meeting, first, a, force, 1.0),
-            pulls(meeting, second, b, force, -1.0),
+            meeting.keeps(first, _point(meeting, one), way, WITHIN),
+            meeting.keeps(second, _point(meeting, other), way, WITHIN),
+            pulls(meeting, one, force, 1.0),
+            pulls(meeting, other, force, -1.0),
             eased(force),
         ]
 
     return bond
 
 
-def pulls(meeting: Meeting, who: str, index: int, force: Curve, sign: float) -> Block:
+def banded(meeting: Meeting, mine: Hand, hers: Hand, stiffness: float) -> list[Block]:
+    """Return what a rubber band does to a hand, of a stiffness [N/m], from where the other hand is known or guessed to be.
+
+    A part of its energy is in the objective, too: by its force alone the gap does not close.
+    """
+    who, k = mine
+    part, point = meeting.stage.parts[who], _point(meeting, mine)
+    body, n = part.body, part.body.n
+    times, places = meeting.guessed(hers[0], [_point(meeting, hers)])
+    way = meeting.curve(times, places, (0,))
+    unknowns = meeting.stage.unknowns
+    unknowns.low[way.coefficients] = unknowns.high[way.coefficients] = unknowns.guess[way.coefficients]
+    read, constants = way.window(meeting.clocks[who].points())
+    count = len(read)
+
+    def outer(z: Any, c: Any) -> Any:
+        (q0, v0, q1, v1), rate = [z[j * n : (j + 1) * n] for j in range(4)], z[4 * n + 4]
+        R, p = body.frames(hermite(q0, rate * v0, q1, rate * v1, c[0])[0])[point.link]
+        value, place = way.value(z[4 * n + 3 :], c)
+        return ca.vertcat(p + R @ ca.DM(point.place) - value, z[4 * n : 4 * n + 3], place, c[2])
+
+    def inner(y: Any, c: Any) -> tuple[Any, Any]:
+        return SHARED * 0.5 * y[7] * ca.sumsqr(y[:3]) / count, ca.vertcat(y[3:6] + y[7] / PULL * y[:3], y[6])
+
+    low, high = (np.concatenate([np.zeros((count, 3)), bound], axis=1) for bound in way.within(constants))
+    knots = np.concatenate([part.q[:-1], part.v[:-1], part.q[1:], part.v[1:]], axis=1)
+    where = np.concatenate([np.repeat(knots, 2, axis=0), part.pull[:, k], read], axis=1)
+    constants = np.concatenate([constants, np.full((count, 1), stiffness)], axis=1)
+    kernel = Kernel("banded", 4 * n + 3 + way.width, 3, inner, outer)
+    return [Block(kernel, where, constants, low, high, lambda p, r: f"rubber band at {who}")]
+
+
+def between(one: Hand, other: Hand) -> Callable[[Found], dict[str, float]]:
+    """Return what is to be said of two hands: largest gap [m], force [N], and by how much forces are not opposite [N], over all moments."""
+
+    def said(found: Found) -> dict[str, float]:
+        (first, a), (second, b) = one, other
+        parts = [found.parts[who] for who in (first, second)]
+        span = min(float(part.times(found.x)[-1]) for part in parts)
+        times = np.linspace(0.0, span, 1000, endpoint=False)
+        courses = [part.course(found.x, times)[0] for part in parts]
+        mine, hers = (
+            places(part.body, [part.pulled[k]], course.q)
+            for part, k, course in zip(parts, (a, b), courses, strict=True)
+        )
+        forces = [np.asarray(course.pull)[:, k] for course, k in zip(courses, (a, b), strict=True)]
+        name = f"{first} and {second}"
+        return {
+            f"{name}: largest gap of hands [m]": float(np.linalg.norm(mine - hers, axis=1).max()),
+            f"{name}: largest force [N]": float(np.linalg.norm(forces[0], axis=1).max()),
+            f"{name}: forces off their opposites [N]": float(np.linalg.norm(forces[0] + forces[1], axis=1).max()),
+        }
+
+    return said
+
+
+def pulls(meeting: Meeting, hand: Hand, force: Curve, sign: float) -> Block:
     """Return what makes the force on a point of a character that of a curve, or its opposite."""
+    who, index = hand
     pull = meeting.stage.parts[who].pull[:, index]
     read, constants = force.window(meeting.clocks[who].points())
 
@@ -81,14 +145,73 @@ def eased(force: Curve) -> Block:
     return Block(Kernel("eased", 6, 0, inner), where, none, none, none, lambda p, r: "")
 
 
-def holding(style: Style, body: Body, sides: tuple[str, ...]) -> Style:
-    """Return the style of one whose hands are held: those arms do not swing against legs, and go where they are drawn."""
-    index = {joint: ROOT + k for k, joint in enumerate(body.joints)}
-    posture = style.posture.copy()
+def holding(style: Style, body: Body, sides: Sequence[str], q: np.ndarray) -> Style:
+    """Return the style of one whose hands are held: those arms do not swing against legs, and rest where they meet the others (n,)."""
+    posture, rest = style.posture.copy(), style.rest.copy()
     for side in sides:
-        for joint, k in index.items():
-            if joint.startswith(side) and any(part in joint for part in ("shoulder", "elbow", "wrist", "forearm")):
-                posture[k] = LOOSE
-    swings = {index[f"{side}_shoulder_flexion"] for side in sides}
+        arm = arm_of(body, side)
+        posture[arm], rest[arm] = LOOSE, q[arm]
+    swings = {body.joints.index(f"{side}_shoulder_flexion") + ROOT for side in sides}
     ties = tuple(tie for tie in style.ties if tie.parts[0][0] not in swings)
-    return style._replace(posture=posture, ties=ties)
+    return style._replace(posture=posture, rest=rest, ties=ties)
+
+
+def arm_of(body: Body, side: str) -> list[int]:
+    """Return the coordinates of an arm."""
+    parts = ("clavicle", "shoulder", "elbow", "wrist", "forearm")
+    return [
+        ROOT + k
+        for k, joint in enumerate(body.joints)
+        if joint.startswith(side) and any(part in joint for part in parts)
+    ]
+
+
+def meeting_hands(one: Body, other: Body, q: np.ndarray, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return coordinates in which the left hand of one meets the right hand of another, palm to palm, by as little as that takes."""
+    arms = arm_of(one, "left"), arm_of(other, "right")
+    count = len(arms[0])
+    palms = [(b.point(f"{side}_palm"), b.point(f"{side}_grip")) for b, side in ((one, "left"), (other, "right"))]
+    low, high = (
+        np.concatenate([getattr(b, side)[np.array(arm) - ROOT] for b, arm in zip((one, other), arms, strict=True)])
+        for side in ("low", "high")
+    )
+    begin = np.clip(np.concatenate([q[arms[0]], p[arms[1]]]), low + 0.05, high - 0.05)
+    a, b = ca.SX.sym("a", one.n), ca.SX.sym("b", other.n)
+    at = ca.Function(
+        "at",
+        [a, b],
+        [
+            ca.vertcat(
+                *(
+                    place_of(body, point, z)
+                    for body, z, two in ((one, a, palms[0]), (other, b, palms[1]))
+                    for point in two
+                )
+            )
+        ],
+    )
+
+    def put(z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        mine, hers = q.copy(), p.copy()
+        mine[arms[0]], hers[arms[1]] = z[:count], z[count:]
+        return mine, hers
+
+    def off(z: np.ndarray) -> np.ndarray:
+        palm, grip, her_palm, her_grip = np.asarray(at(*put(z))).reshape(4, 3)
+        facing = (grip - palm) / np.linalg.norm(grip - palm) + (her_grip - her_palm) / np.linalg.norm(
+            her_grip - her_palm
+        )
+        return np.concatenate([30.0 * (grip - her_grip), 0.5 * facing, 0.3 * (z - begin)])
+
+    return put(least_squares(off, begin, bounds=(low, high)).x)
+
+
+def _point(meeting: Meeting, hand: Hand) -> Point:
+    return meeting.stage.problem.roles[hand[0]].pulled[hand[1]]
+
+
+def _ways(meeting: Meeting, one: Hand, other: Hand) -> tuple[np.ndarray, np.ndarray]:
+    """Return real times of the first one's knots (T,), and where both hands are guessed to be then (2, T, 3)."""
+    times, mine = meeting.guessed(one[0], [_point(meeting, one)])
+    at, hers = meeting.guessed(other[0], [_point(meeting, other)])
+    return times, np.stack([mine, np.stack([np.interp(times, at, column) for column in hers.T], axis=1)])

@@ -26,6 +26,9 @@ class Meeting:
         self.stage, unknowns = stage, stage.unknowns
         roles = stage.problem.roles
         begins = {who: _seconds(roles[who].phases[: window.first]) for who, window in stage.windows.items()}
+        known = [_seconds(role.phases) for who, role in roles.items() if who not in stage.parts]
+        if seconds is None and known:
+            seconds = known[0]
         span = max(_seconds(role.phases) for role in roles.values()) if seconds is None else seconds
         low, high = (0.1, 100.0) if seconds is None else (seconds, seconds)
         self.duration = unknowns.add("duration", np.array([span]), low, high)
@@ -69,34 +72,55 @@ class Meeting:
         course = knots.course(role.phases)
         return course.time, places(role.body, points, course.q)
 
-    def way(
-        self, who: str, points: Sequence[Point], within: float, spacing: float = SPACING
-    ) -> tuple[Curve, list[Block]]:
-        """Return the way of some points of a character, which it keeps at its knots to so much [m]; what is known is given."""
-        times, values = self.guessed(who, points)
-        curve = self.curve(times, values, tuple(range(0, 3 * len(points), 3)), spacing)
-        if who in self.stage.parts:
-            return curve, [self.keeps(who, points, curve, within)]
-        unknowns = self.stage.unknowns
-        known = unknowns.guess[curve.coefficients]
-        unknowns.low[curve.coefficients] = unknowns.high[curve.coefficients] = known
-        return curve, []
-
-    def keeps(self, who: str, points: Sequence[Point], curve: Curve, within: float) -> Block:
-        """Return what keeps points of a character on their way, at knots."""
+    def keeps(self, who: str, point: Point, curve: Curve, within: float) -> Block:
+        """Return what keeps a point of a character on a way, at knots, to so much along each axis [m]."""
         part = self.stage.parts[who]
         body, n = part.body, part.body.n
         read, constants = curve.window(self.clocks[who].knots())
 
         def outer(z: Any, c: Any) -> Any:
             value, place = curve.value(z[n:], c)
-            return ca.vertcat(_places(body, points, z[:n]) - value, place)
+            return ca.vertcat(_places(body, [point], z[:n]) - value, place)
 
         sides = zip((-within, within), curve.within(constants), strict=True)
-        low, high = (np.concatenate([np.full((len(read), 3 * len(points)), w), b], axis=1) for w, b in sides)
+        low, high = (np.concatenate([np.full((len(read), 3), w), b], axis=1) for w, b in sides)
         kernel = Kernel("keeps", n + curve.width, 2, lambda y, c: (0, y), outer)
         where = np.concatenate([part.q, read], axis=1)
         return Block(kernel, where, constants, low, high, lambda p, r: f"way of {who} at knot {p}")
+
+    def places(self, who: str, points: Sequence[Point]) -> tuple[np.ndarray, Block]:
+        """Return unknowns (K + 1, N, 3): where points of a character are at its knots, and what makes them so."""
+        part = self.stage.parts[who]
+        body, n, count = part.body, part.body.n, len(points)
+        found = places(body, points, self.stage.unknowns.guess[part.q])
+        where = self.stage.unknowns.add("places", found).reshape(len(found), -1)
+
+        def outer(z: Any, c: Any) -> Any:
+            return ca.vertcat(_places(body, points, z[:n]) - z[n:])
+
+        zero = np.zeros(where.shape)
+        kernel = Kernel("places", n + 3 * count, 0, lambda y, c: (0, y), outer)
+        all_of = np.concatenate([part.q, where], axis=1)
+        block = Block(
+            kernel, all_of, np.zeros((len(where), 0)), zero, zero, lambda p, r: f"places of {who} at knot {p}"
+        )
+        return where.reshape(-1, count, 3), block
+
+    def tied(self, who: str, where: np.ndarray, curves: Sequence[Curve], within: float) -> Block:
+        """Return what ties places (K + 1, N, 3) at knots of a character to ways, to so much along each axis [m]."""
+        windows = [curve.window(self.clocks[who].knots()) for curve in curves]
+        read, constants = (np.concatenate([one[k] for one in windows]) for k in (0, 1))
+        at = np.concatenate([where[:, k] for k in range(len(curves))])
+        one = curves[0]
+
+        def inner(y: Any, c: Any) -> tuple[Any, Any]:
+            value, place = one.value(y[3:], c)
+            return 0, ca.vertcat(y[:3] - value, place)
+
+        sides = zip((-within, within), one.within(constants), strict=True)
+        low, high = (np.concatenate([np.full((len(read), 3), w), b], axis=1) for w, b in sides)
+        kernel, whole = Kernel("tied", 3 + one.width, 2, inner), np.concatenate([at, read], axis=1)
+        return Block(kernel, whole, constants, low, high, lambda p, r: f"way of {who} at knot {p % len(where)}")
 
 
 Bond = Callable[[Meeting], "list[Block]"]
@@ -123,6 +147,11 @@ def places(body: Body, points: Sequence[Point], q: np.ndarray) -> np.ndarray:
 def _places(body: Body, points: Sequence[Point], q: Any) -> Any:
     frames = body.frames(q)
     return ca.vertcat(*(frames[point.link][1] + frames[point.link][0] @ ca.DM(point.place) for point in points))
+
+
+def place_of(body: Body, point: Point, q: Any) -> Any:
+    """Return where a point of a character is, as symbols."""
+    return _places(body, [point], q)
 
 
 def _seconds(phases: Sequence[Any]) -> float:

@@ -328,9 +328,11 @@ class Part:
 
         rates = self.rate[self.phase_of]
         pairs = [(p, p + 1, np.ones(nj), np.arange(nj)) for p in range(points - 1)]
-        if self.wraps:
+        if self.wraps == MIRRORED:
             order, sign = self.body.mirror()
             pairs.append((points - 1, 0, sign[ROOT:], order[ROOT:] - ROOT))
+        elif self.wraps == AGAIN:
+            pairs.append((points - 1, 0, np.ones(nj), np.arange(nj)))
         where, constants = [], []
         for p, q, sign, order in pairs:
             a, b = p // 2, q // 2

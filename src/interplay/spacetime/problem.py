@@ -12,7 +12,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from interplay.spacetime.blocks import Block, Unknowns
-from interplay.spacetime.body import Body, Point
+from interplay.spacetime.body import ROOT, Body, Point
 from interplay.spacetime.checking import roughest
 from interplay.spacetime.ends import PLACE, Knots, hold, knots_of, moved, place_of, recall
 from interplay.spacetime.part import SIDES, SWING, Course, Part, Phase, Style
@@ -122,7 +122,19 @@ class Stage:
         """Return all that must hold: laws first, as they say how parts begin and end."""
         laws = [block for law in self.problem.laws for block in law(self)]
         found = [*self._ends, *laws, *(block for part in self.parts.values() for block in part.blocks())]
-        return [block for block in found if len(block.where)]
+        found = [block for block in found if len(block.where)]
+        self._balance(found)
+        return found
+
+    def _balance(self, blocks: Sequence[Block]) -> None:
+        """Begin with the torques that motions on a new mesh need: those between old points are others."""
+        for who, part in self.parts.items():
+            if self.problem.roles[who].knots is None:
+                continue
+            mine = next(b for b in blocks if b.kernel.name == "dynamics" and b.where[0, 0] == part.q[0, 0])
+            off = mine.values(self.unknowns.guess)[:, ROOT:]
+            low, high, guess = self.unknowns.low[part.tau], self.unknowns.high[part.tau], self.unknowns.guess
+            guess[part.tau] = np.clip(guess[part.tau] + off, low, high)
 
 
 Law = Callable[[Stage], "list[Block]"]

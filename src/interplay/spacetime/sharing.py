@@ -15,8 +15,8 @@ import numpy as np
 from interplay.spacetime.blocks import INF, Block, Kernel, Unknowns
 from interplay.spacetime.part import GAUSS, Part
 
-HALF = 4
-"""Half of how many coefficients a moment reads: it may come two knots of the spline earlier or later than guessed."""
+HALF = 3
+"""Half of how many coefficients a moment reads: it may come a knot of the spline earlier or later than guessed."""
 
 
 class Moments:

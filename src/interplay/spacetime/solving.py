@@ -78,7 +78,9 @@ def solve(
     x = watch.best if status != SOLVED and watch.best is not None else last
     x = np.where(np.isfinite(x), x, unknowns.guess)
     objective, over = whole.values(x)[0], _over(whole, whole.values(x)[1])
-    fighting = status == INFEASIBLE and np.isfinite(last).all()  # where it could not be less, those that fight are left over
+    fighting = (
+        status == INFEASIBLE and np.isfinite(last).all()
+    )  # where it could not be less, those that fight are left over
     named = _named(whole, _over(whole, whole.values(last)[1]) if fighting else over)
     return Solution(
         x,
@@ -107,6 +109,7 @@ _ENDS = {
     "Solve_Succeeded": SOLVED,
     "Solved_To_Acceptable_Level": SOLVED,
     "Infeasible_Problem_Detected": INFEASIBLE,
+    "Not_Enough_Degrees_Of_Freedom": INFEASIBLE,
     "Maximum_Iterations_Exceeded": "out of iterations",
     "Maximum_WallTime_Exceeded": LATE,
 }

@@ -89,6 +89,29 @@ def sphere(body: Body, q: np.ndarray) -> tuple[np.ndarray, float]:
     return centre, max(float(np.linalg.norm(p - centre)) + ball.radius for p, ball in zip(at, held, strict=True))
 
 
+def sphere_gap(body: Body, q: np.ndarray, centre: np.ndarray, radius: float) -> float:
+    """Return how far trunk and head are out of a sphere [m]."""
+    frames = body.frames(ca.DM(q))
+    held = [ball for ball in balls(body) if body.links[ball.point.link].name in TRUNK]
+    at = [np.asarray(_at(frames, ball.point)).ravel() for ball in held]
+    return min(float(np.linalg.norm(p - centre)) - radius - b.radius for p, b in zip(at, held, strict=True))
+
+
+def gap(bodies: tuple[Body, Body], his: tuple[np.ndarray, np.ndarray], hers: tuple[np.ndarray, np.ndarray]):
+    """Return how far what he hits with is from what he hits, beyond touching [m], and how fast it comes nearer [m/s]."""
+    chest, torso = _ball(bodies[0], HIT), _ball(bodies[1], STRUCK)
+    found = []
+    for body, ball, (q, v) in zip(bodies, (chest, torso), (his, hers), strict=True):
+        symbol = ca.SX.sym("q", body.n)
+        place = _at(body.frames(symbol), ball.point)
+        speed = ca.Function("moves", [symbol], [place, ca.jacobian(place, symbol)])
+        p, J = (np.asarray(one) for one in speed(q))
+        found.append((p.ravel(), J @ v))
+    d = found[1][0] - found[0][0]
+    far = float(np.linalg.norm(d))
+    return far - chest.radius - torso.radius, float((found[0][1] - found[1][1]) @ d / far)
+
+
 class Horizon(NamedTuple):
     """Decreasing horizon (liu2006, 6.3): who plans first plans the whole, the others then what is left of the last half, and so on.
 

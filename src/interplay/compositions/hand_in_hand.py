@@ -1,0 +1,75 @@
+"""Hand in hand: people of any size walk together, each with steps of their own, and hold hands (liu2006, section 6.2)."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Literal
+
+from pydantic import Field
+
+import interplay as ip
+from interplay import composition as base
+from interplay.spacetime.holding import between
+from interplay.spacetime.performing import Performance, perform
+from interplay.spacetime.problem import Found
+from interplay.spacetime.rounds import Alternating, Walker, together
+from interplay.spacetime.solving import Progress
+
+CASTS = {
+    "mother_and_child": (("mother", 1.68, 60.0, 4, "left"), ("child", 1.15, 21.0, 6, "right")),
+    "equal": (("ann", 1.68, 60.0, 2, "left"), ("ben", 1.80, 75.0, 2, "right")),
+    "three": (("mother", 1.68, 60.0, 4, "left"), ("child", 1.15, 21.0, 6, "right"), ("father", 1.80, 75.0, 4, "right")),
+}
+"""Who walk, from right to left: height [m], mass [kg], and how many steps each takes in the same time, and
+which foot lands first."""
+SMALL = 1.35
+"""Who is smaller is a child [m]."""
+
+
+class HandInHand(base.Composition):
+    """People who walk hand in hand."""
+
+    name: ClassVar[str] = "hand_in_hand"
+    summary: ClassVar[str] = "people walk hand in hand, each with steps of their own"
+
+    class Parameters(base.Parameters):
+        """Who, how fast, who leads, and how it is solved."""
+
+        who: Literal["mother_and_child", "equal", "three"] = Field("mother_and_child", description="who walk")
+        speed: float = Field(
+            1.0, ge=0.0, le=1.6, description="of all [m/s]; 0: what is best for all, by effort per metre"
+        )
+        leader: str = Field("", description="whose own way of walking counts more, by name")
+        schedule: Literal["joint", "alternating"] = Field(
+            "joint", description="all at once, or one after another with a rubber band between hands"
+        )
+        cycles: int = Field(8, ge=1, le=30, description="of the alternating schedule")
+        rounds: int = Field(2, ge=1, le=100, description="how often what was found is repeated")
+
+    p: Parameters
+
+    def compose(self, progress: Progress | None = None) -> Performance:
+        """Return the motion."""
+        walkers = [
+            Walker(name, _model(height, mass), steps, leads) for name, height, mass, steps, leads in CASTS[self.p.who]
+        ]
+        names = [walker.name for walker in walkers]
+        schedule = None
+        if self.p.schedule == "alternating":
+            order = [name for name in names for _ in range(1 if name == self.p.leader or not self.p.leader else 2)]
+            schedule = Alternating(tuple(order), self.p.cycles)
+        leader = self.p.leader or None
+        walked = together(walkers, self.p.speed or None, leader, schedule, progress)
+        touching = [
+            (f"{one}/left_{a}", f"{other}/right_{b}")
+            for (one, _), (other, _) in walked.hands
+            for a, b in (("hand", "hand"), ("hand", "forearm"), ("forearm", "hand"))
+        ]
+
+        def said(found: Found) -> dict[str, Any]:
+            return {name: value for hands in walked.hands for name, value in between(*hands)(found).items()}
+
+        return perform(self.name, walked.found, self.p.rounds, touching, said)
+
+
+def _model(height: float, mass: float) -> ip.Humanoid:
+    return ip.Humanoid.child(height, mass) if height < SMALL else ip.Humanoid(height, mass)

@@ -1,0 +1,172 @@
+"""Walking hand in hand: full cycles of several characters, each with steps of their own, who come equally far in the same time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+import interplay as ip
+from interplay.errors import InputError
+from interplay.models.base import Model
+from interplay.spacetime.actions import Gaits
+from interplay.spacetime.avoiding import keep_apart
+from interplay.spacetime.blocks import Block, Kernel
+from interplay.spacetime.body import Body
+from interplay.spacetime.holding import Hand, arm_of, hold_hands, holding, meeting_hands
+from interplay.spacetime.looking import look
+from interplay.spacetime.meeting import Bond, Meeting, meet
+from interplay.spacetime.part import Style
+from interplay.spacetime.problem import Found, Law, Problem, Role, Schedule, Stage, Turn, Window, find
+from interplay.spacetime.rows import Row
+from interplay.spacetime.solving import Progress
+from interplay.spacetime.splicing import meshed, placed, walked
+from interplay.spacetime.styles import style
+
+MESHES = 3
+"""How many meshes are tried at most."""
+PALMS = 0.038
+"""How near the middles of hands that hold each other may come [m]: palm to palm."""
+APART = 0.26
+"""How far apart people begin, for each metre of what both are high together, over 2 [1]."""
+DOMINATES = 10.0
+"""How many times more a leader's comfort counts."""
+
+
+class Walker(NamedTuple):
+    """Who walks, with how many steps in the time of all (an even number), and which foot lands first."""
+
+    name: str
+    model: Model
+    steps: int
+    leads: str = "left"
+
+
+class Walked(NamedTuple):
+    """A round that was found, what each would do alone, and whose hands are held."""
+
+    found: Found
+    alone: dict[str, Row]
+    hands: tuple[tuple[Hand, Hand], ...]
+
+
+class Alternating(NamedTuple):
+    """One after another, hands drawn together by a rubber band that is stiffer in each cycle (liu2006, 6.2).
+
+    ``order``: whose turn it is in a cycle; who has more turns adjusts more often.
+    """
+
+    order: tuple[str, ...]
+    cycles: int = 8
+    stiffer: float = 100.0
+    """By how much in each cycle [N/m]."""
+
+    def turns(self, problem: Problem) -> Iterable[Turn]:
+        """Return each one's turns."""
+        for cycle in range(self.cycles):
+            for who in self.order:
+                yield Turn((Window(who),), soft={"hands": (cycle + 1) * self.stiffer}, near=cycle > 0)
+
+
+def together(
+    walkers: Sequence[Walker],
+    speed: float | None,
+    leader: str | None = None,
+    schedule: Schedule | None = None,
+    progress: Progress | None = None,
+) -> Walked:
+    """Return people who walk along x hand in hand, from right to left.
+
+    ``speed``: [m/s]; None: what is best for all, by effort per metre. ``leader``: whose comfort counts more.
+    """
+    if leader is not None and leader not in [one.name for one in walkers]:
+        raise InputError(f"leader {leader!r}: expected one of {', '.join(one.name for one in walkers)}")
+    scene, y = ip.Scene(), _beside(walkers)
+    for walker, beside in zip(walkers, y, strict=True):
+        scene = scene.add(walker.model, walker.name, pos=(0.0, beside))
+    bodies = {walker.name: Body(scene, walker.name) for walker in walkers}
+    begin = speed or 1.0
+    alone = {w.name: walked(Gaits(bodies[w.name], progress), "walk", begin, w.steps, w.leads) for w in walkers}
+    seconds = float(np.mean([sum(p.seconds for p in row.phases) for row in alone.values()]))
+    roles: dict[str, Role] = {}
+    postures = {who: body.coordinates(scene.qpos) for who, body in bodies.items()}
+    for one, other in pairwise([walker.name for walker in walkers]):
+        postures[one], postures[other] = meeting_hands(bodies[one], bodies[other], postures[one], postures[other])
+    for k, (walker, beside) in enumerate(zip(walkers, y, strict=True)):
+        body, posture = bodies[walker.name], postures[walker.name]
+        held = tuple(["right"] * (k > 0) + ["left"] * (k + 1 < len(walkers)))
+        row = placed(meshed(alone[walker.name], seconds), 0.0, begin=(0.0, beside))
+        for side in held:
+            row.knots.q[:, arm_of(body, side)], row.knots.v[:, arm_of(body, side)] = posture[arm_of(body, side)], 0.0
+        manner = holding(style(body), body, held, posture)
+        manner = _weighted(manner, DOMINATES) if walker.name == leader else manner
+        role = row.role(body, manner, tuple(body.point(f"{side}_grip") for side in held))
+        roles[walker.name] = role
+    hands = tuple(((one.name, len(roles[one.name].pulled) - 1), (other.name, 0)) for one, other in pairwise(walkers))
+    bonds: list[Bond] = [hold_hands(one, other) for one, other in hands]
+    for (one, _), (other, _) in hands:
+        near = {
+            ("left_hand", "right_hand"): PALMS,
+            ("left_hand", "right_forearm"): 0.0,
+            ("left_forearm", "right_hand"): 0.0,
+        }
+        bonds += [keep_apart(one, other, near, 0.12), *_glances(bodies[one], bodies[other])]
+    bonds.append(_pace(speed) if speed is not None else _per_metre)
+    laws: list[Law] = [_begins(walkers[0].name), meet(*bonds, cycle=True)]
+    return Walked(find(Problem(roles, laws), schedule, meshes=MESHES, progress=progress), alone, hands)
+
+
+def _beside(walkers: Sequence[Walker]) -> list[float]:
+    heights = [Body(ip.Scene().add(one.model, "one"), "one").height for one in walkers]
+    return [0.0, *np.cumsum([APART * (a + b) / 2 for a, b in pairwise(heights)]).tolist()]
+
+
+def _weighted(manner: Style, weight: float) -> Style:
+    ties = tuple(tie._replace(weight=tie.weight * weight) for tie in manner.ties)
+    more = {name: getattr(manner, name) * weight for name in ("effort", "haste", "posture", "calm", "force", "jerk")}
+    return manner._replace(ties=ties, **more)
+
+
+def _glances(one: Body, other: Body) -> list[Bond]:
+    """Return who looks at whom: the smaller one up, more than the taller one down."""
+    if abs(one.height - other.height) < 0.2:
+        return [look(one.name, other.name, 0.01), look(other.name, one.name, 0.01)]
+    small, tall = sorted((one, other), key=lambda body: body.height)
+    return [look(small.name, tall.name, 0.05), look(tall.name, small.name, 0.02)]
+
+
+def _begins(first: str) -> Law:
+    """Return where a round begins: somewhere along x and y; how far apart people walk is free."""
+
+    def law(stage: Stage) -> list[Block]:
+        for who, part in stage.parts.items():
+            if who == first:
+                where = part.q[0, :2]
+                stage.unknowns.low[where] = stage.unknowns.high[where] = stage.unknowns.guess[where] = 0.0
+        return []
+
+    return law
+
+
+def _pace(speed: float) -> Bond:
+    """Return the bond that all walk at a speed."""
+
+    def bond(meeting: Meeting) -> list[Block]:
+        if meeting.travel is None:
+            raise RuntimeError("a pace needs a full cycle")
+        where = np.concatenate([meeting.travel, meeting.duration])[None]
+        zero, given = np.zeros((1, 1)), np.full((1, 1), speed)
+        kernel = Kernel("pace", 2, 1, lambda y, c: (0, y[0] - c[0] * y[1]))
+        return [Block(kernel, where, given, zero, zero, lambda p, r: "speed")]
+
+    return bond
+
+
+def _per_metre(meeting: Meeting) -> list[Block]:
+    """All pay by the metre, and find the speed that is best for all."""
+    for part in meeting.stage.parts.values():
+        if meeting.travel is not None:
+            part.over = meeting.travel
+    return []

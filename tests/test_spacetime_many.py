@@ -1,0 +1,192 @@
+"""Several characters in one problem: what they share is a function of real time, forces are opposite, bodies keep off each other."""
+
+import mujoco
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+import interplay as ip
+
+ca = pytest.importorskip("casadi")
+
+from interplay.compositions import composition  # noqa: E402
+from interplay.spacetime.avoiding import balls  # noqa: E402
+from interplay.spacetime.blocks import Program, Unknowns  # noqa: E402
+from interplay.spacetime.body import Body  # noqa: E402
+from interplay.spacetime.checking import sampled  # noqa: E402
+from interplay.spacetime.gaits import GAITS, guess  # noqa: E402
+from interplay.spacetime.holding import hold_hands  # noqa: E402
+from interplay.spacetime.meeting import meet, places  # noqa: E402
+from interplay.spacetime.part import PULL, Part, Phase  # noqa: E402
+from interplay.spacetime.problem import Problem, Role, Stage  # noqa: E402
+from interplay.spacetime.rounds import Alternating  # noqa: E402
+from interplay.spacetime.rows import row_of  # noqa: E402
+from interplay.spacetime.sharing import Clock, Curve  # noqa: E402
+from interplay.spacetime.styles import style  # noqa: E402
+from interplay.spacetime.tackling import Horizon, gap, sphere, sphere_gap  # noqa: E402
+
+WALK = GAITS["walk"]
+OTHER = tuple(phase._replace(intervals=phase.intervals + 1, seconds=1.07 * phase.seconds) for phase in WALK)
+
+
+@pytest.fixture(scope="module")
+def pair():
+    """Two people side by side, whose knots come at different times, pulled at the hands that are next to each other."""
+    scene = ip.Scene().add(ip.Humanoid(1.68, 60), "ann").add(ip.Humanoid(1.8, 75), "ben", pos=(0, 0.5))
+    roles = {}
+    for name, phases, side in (("ann", WALK, "left"), ("ben", OTHER, "right")):
+        body = Body(scene, name)
+        begin = guess(body, phases, 1.0)
+        roles[name] = Role(body, phases, style(body), begin, None, (body.point(f"{side}_palm"),))
+    return roles
+
+
+def test_a_curve_is_what_it_was_fitted_to():
+    """A smooth way, open, and one that closes into itself but for how far it comes; read at any time."""
+    unknowns = Unknowns()
+    duration, travel = unknowns.add("duration", np.array([2.0])), unknowns.add("travel", np.array([1.5]))
+    times = np.linspace(0.0, 2.0, 200)
+    turn = np.pi * times
+    values = np.stack([0.75 * times + 0.1 * np.sin(turn), np.cos(turn), times * 0], axis=1)
+    for closed in (False, True):
+        curve = Curve(unknowns, duration, times / 2.0, values, 20, travel if closed else None, (0,) if closed else ())
+        assert_allclose(curve.at(unknowns.guess, times), values, atol=2e-3)
+    begin, end = curve.at(unknowns.guess, np.array([0.0, 2.0 - 1e-12]))
+    assert_allclose(end - begin, [1.5, 0.0, 0.0], atol=1e-9)
+
+
+def test_two_clocks_read_the_same_curve(pair):
+    """The same real time is the same value, whoever reads it, by symbols and by numbers."""
+    unknowns = Unknowns()
+    parts = [Part(role.body, role.phases, role.style, unknowns, role.begin) for role in pair.values()]
+    span = max(float(unknowns.guess[part.span[0]]) for part in parts)
+    duration = unknowns.add("duration", np.array([span]))
+    times = np.linspace(0.0, span, 50)
+    curve = Curve(unknowns, duration, times / span, np.sin(3 * times)[:, None], 12)
+    for part in parts:
+        clock = Clock(part)
+        read, constants = curve.window(clock.points())
+        z, c = ca.SX.sym("z", curve.width), ca.SX.sym("c", 2)
+        value = ca.Function("value", [z, c], [curve.value(z, c)[0]])
+        found = np.asarray(value.map(len(read))(unknowns.guess[read].T, constants.T)).ravel()
+        at = part.course(unknowns.guess)[0].time
+        assert_allclose(found, curve.at(unknowns.guess, at)[:, 0], atol=1e-12)
+        assert_allclose(found, np.sin(3 * at), atol=5e-3)
+
+
+def test_held_hands_pull_with_opposite_forces_at_the_same_real_time(pair):
+    """Rows of the law vanish where both hands are on one way and forces are opposite, and only there; derivatives are exact."""
+    stage = Stage(Problem(pair, []), Problem(pair, []).whole())
+    blocks = meet(hold_hands(("ann", 0), ("ben", 0)))(stage)
+    x = stage.unknowns.guess.copy()
+    pulls = [block for block in blocks if block.kernel.name == "pulls"]
+    force = np.unique(pulls[0].where[:, 3 + 2 : 3 + 2 + 18])
+    rng = np.random.default_rng(3)
+    x[force] = rng.normal(size=force.size)
+    program = Program(stage.unknowns, pulls)
+    found = program.values(x)[1].reshape(-1, 4)[:, :3]
+    count = len(pulls[0].where)
+    mine, hers = found[:count], found[count:]
+    clocks = [stage.parts[who].course(x)[0].time for who in ("ann", "ben")]
+    common = np.linspace(0.1, 0.9 * min(c[-1] for c in clocks), 20)
+    read = [
+        np.stack([np.interp(common, t, column) for column in one.T])
+        for t, one in zip(clocks, (mine, hers), strict=True)
+    ]
+    assert_allclose(read[0], -read[1], atol=0.35)  # read between points of different times
+    x0, h = x + 1e-3 * rng.normal(size=x.size), 1e-6
+    direction = rng.normal(size=x.size)
+    ahead, back = (program.values(x0 + s * h * direction)[1] for s in (1, -1))
+    jacobian = program.jacobian_pattern.copy()
+    jacobian.data = program.jacobian(x0)
+    assert_allclose(jacobian @ direction, (ahead - back) / (2 * h), atol=1e-6)
+
+
+def test_a_pull_is_a_force_at_a_point_in_plain_mujoco(pair):
+    """Who is pulled needs other torques, by the Jacobian of that point: those of the check, which knows nothing of symbols."""
+    role, unknowns = pair["ann"], Unknowns()
+    part = Part(role.body, (Phase(3, 0.1, "flat", "flat"),), role.style, unknowns, role.begin, role.pulled)
+    x = unknowns.guess.copy()
+    plain = sampled(part, x)
+    pull = np.array([10.0, -5.0, 20.0])
+    x[part.pull] = pull / PULL
+    drawn = sampled(part, x)
+    m, point = role.body.scene.model, role.pulled[0]
+    d, jac = mujoco.MjData(m), np.zeros((3, m.nv))
+    own, b = slice(role.body.dof_start, role.body.dof_start + role.body.n), role.body.bodies[point.link]
+    for k in range(0, len(plain.time), 5):
+        d.qpos[:] = plain.qpos[k]
+        mujoco.mj_fwdPosition(m, d)
+        mujoco.mj_jac(m, d, jac, None, d.xpos[b] + d.xmat[b].reshape(3, 3) @ point.place, b)
+        expected = -(jac.T @ pull)[own]
+        assert_allclose((drawn.residual - plain.residual)[k], expected[:6], atol=1e-9)
+        assert_allclose((drawn.torque - plain.torque)[k, own][6:], expected[6:], atol=1e-9)
+
+
+def test_balls_are_where_bodies_are(pair):
+    """Each lies in the link that it stands for, as MuJoCo places it."""
+    body = pair["ann"].body
+    m, d = body.scene.model, mujoco.MjData(body.scene.model)
+    d.qpos[:] = body.scene.qpos
+    mujoco.mj_fwdPosition(m, d)
+    mine = balls(body)
+    at = places(body, [ball.point for ball in mine], body.coordinates(body.scene.qpos)[None]).reshape(-1, 3)
+    for ball, place in zip(mine, at, strict=True):
+        b = body.bodies[ball.point.link]
+        assert_allclose(d.xpos[b] + d.xmat[b].reshape(3, 3) @ ball.point.place, place, atol=1e-12)
+        assert 0.02 < ball.radius < 0.25
+
+
+def test_gap_and_sphere_of_a_tackler(pair):
+    """Who stands beside another is beyond touching by as much as is between their balls; and out of a sphere by the same measure."""
+    bodies = tuple(role.body for role in pair.values())
+    q = [body.coordinates(body.scene.qpos) for body in bodies]
+    v = np.zeros(bodies[0].n)
+    v[1] = 2.0
+    far, closing = gap(bodies, (q[0], v), (q[1], np.zeros(bodies[1].n)))
+    assert 0.1 < far < 0.5
+    assert 1.5 < closing <= 2.0
+    centre, radius = sphere(bodies[0], q[0])
+    near = sphere_gap(bodies[1], q[1], centre, radius)
+    q[1][1] += 3.0
+    assert sphere_gap(bodies[1], q[1], centre, radius) == pytest.approx(near + 3.0, abs=0.2)
+
+
+def test_who_adjusts_last_and_by_how_much_the_horizon_decreases(pair):
+    """Each time all have planned, the interval halves; the last one to plan is the one who was said."""
+    problem = Problem(
+        {
+            who: row_of(role.body, WALK * 2, role.begin, role.style).role(role.body, role.style)
+            for who, role in pair.items()
+        }
+    )
+    for last in pair:
+        turns = list(Horizon(("ann", "ben"), last, 2).turns(problem))
+        assert turns[-1].free[0].who == last
+        shares = []
+        for turn in turns:
+            (window,) = turn.free
+            seconds = [phase.seconds for phase in problem.roles[window.who].phases]
+            shares.append(sum(seconds[window.first :]) / sum(seconds))
+        assert_allclose(shares, [1.0, 0.5, 0.5, 0.25][: len(turns)], atol=0.12)
+
+
+def test_rubber_bands_stiffen():
+    """In each cycle by the same, whoever's turn it is; who has more turns has them in each cycle."""
+    turns = list(Alternating(("mother", "mother", "child"), 3, 100.0).turns(None))  # pyright: ignore[reportArgumentType]
+    assert [turn.free[0].who for turn in turns] == ["mother", "mother", "child"] * 3
+    assert [turn.soft["hands"] for turn in turns] == [100.0] * 3 + [200.0] * 3 + [300.0] * 3
+
+
+@pytest.mark.slow
+def test_two_people_walk_hand_in_hand():
+    """Gap below a centimetre between knots, too; forces opposite; both physical in plain MuJoCo."""
+    found = composition("hand_in_hand")({"who": "equal", "rounds": 1}).compose()
+    assert found.solutions[-1].solved
+    for worth in found.worth.values():
+        assert worth.root_mean < 0.01
+        assert worth.root_worst < 0.1
+        assert worth.slip < 1.5e-3
+    gaps = [value for name, value in found.between.items() if "gap" in name]
+    assert gaps
+    assert max(gaps) < 0.01
