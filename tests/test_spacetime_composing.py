@@ -131,6 +131,7 @@ def walked(body):
     return composed(score), score
 
 
+@pytest.mark.slow
 def test_an_action_from_a_gait_into_itself_is_the_gait(walked):
     """Its ends are given; the best between them is what was there."""
     found, score = walked
@@ -141,6 +142,7 @@ def test_an_action_from_a_gait_into_itself_is_the_gait(walked):
     assert worth.slip < 1.5e-3
 
 
+@pytest.mark.slow
 def test_a_motion_that_obeys_physics_is_hardly_changed_by_being_made_physical(body, walked):
     """A clip of a walk that was found: joints stay within a few hundredths of a radian, and it holds."""
     found, change = physical(body, perform("walk", walked[0]).clip())
