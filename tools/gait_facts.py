@@ -139,19 +139,38 @@ def draw(ours: list[Facts], captured: list[Facts], out: Path) -> None:
     import matplotlib.pyplot as plt
 
     fig, axes = plt.subplots(3, 4, figsize=(13, 8.5))
-    panels = (("step", "length of a step [m]"), ("freq", "steps a second"), ("contact", "a foot stands [s]"), ("peak", "peak force / weight"))
+    panels = (
+        ("step", "length of a step [m]"),
+        ("freq", "steps a second"),
+        ("contact", "a foot stands [s]"),
+        ("peak", "peak force / weight"),
+    )
     for ax, (what, title) in zip(axes[0], panels, strict=True):
         for kind, marker in (("walk", "o"), ("run", "s")):
             known = PEOPLE[kind]
             speeds = np.array(known["speed"])
             values = speeds / known["step"] if what == "freq" else np.array(known[what])
-            ax.plot(speeds, values, color="0.6", lw=5, alpha=0.6, solid_capstyle="round", label="people" if kind == "walk" else None)
+            ax.plot(
+                speeds,
+                values,
+                color="0.6",
+                lw=5,
+                alpha=0.6,
+                solid_capstyle="round",
+                label="people" if kind == "walk" else None,
+            )
             for group, colour, label in ((ours, "C0", "ours"), (captured, "C1", "captured")):
                 mine = sorted((f for f in group if f.kind == kind), key=lambda f: f.speed)
                 seen = [(f.speed, f.speed / f.step if what == "freq" else getattr(f, what)) for f in mine]
                 seen = [(s, v) for s, v in seen if v is not None]
                 if seen:
-                    ax.plot(*np.array(seen).T, marker, color=colour, label=label if kind == "walk" else None, ls="-" if group is ours else "")
+                    ax.plot(
+                        *np.array(seen).T,
+                        marker,
+                        color=colour,
+                        label=label if kind == "walk" else None,
+                        ls="-" if group is ours else "",
+                    )
         ax.set_title(title, fontsize=10)
         ax.set_xlabel("m/s", fontsize=9)
     axes[0, 0].legend(fontsize=8)
@@ -164,7 +183,12 @@ def draw(ours: list[Facts], captured: list[Facts], out: Path) -> None:
             ax.fill_between(percent, theirs - 6, theirs + 6, color="0.8")
             mine = sorted((f for f in ours if f.kind == kind), key=lambda f: f.speed)
             for k, f in enumerate(mine):
-                ax.plot(percent, f.angles[name], color=plt.get_cmap("Blues")(0.4 + 0.6 * (k + 1) / len(mine)), label=f"{f.speed:.2g} m/s")
+                ax.plot(
+                    percent,
+                    f.angles[name],
+                    color=plt.get_cmap("Blues")(0.4 + 0.6 * (k + 1) / len(mine)),
+                    label=f"{f.speed:.2g} m/s",
+                )
             for f in captured:
                 if f.kind == kind:
                     ax.plot(percent, f.angles[name], "C1--", label=f"captured, {f.speed:.2g} m/s")
@@ -172,7 +196,12 @@ def draw(ours: list[Facts], captured: list[Facts], out: Path) -> None:
             ax.set_xlabel("% of the cycle", fontsize=9)
         axes[row, 0].legend(fontsize=7)
         axes[row, 3].axis("off")
-    axes[1, 3].text(0, 0.5, "grey: people (Winter, Perry,\nMurray; Novacheck, Cavagna,\nWeyand), rounded\nblue: ours\norange: captured walk 02_01\nand run 09_01, on our body", fontsize=9)
+    axes[1, 3].text(
+        0,
+        0.5,
+        "grey: people (Winter, Perry,\nMurray; Novacheck, Cavagna,\nWeyand), rounded\nblue: ours\norange: captured walk 02_01\nand run 09_01, on our body",
+        fontsize=9,
+    )
     fig.tight_layout()
     fig.savefig(out, dpi=75)
 
