@@ -44,7 +44,9 @@ def placed(row: Row, heading: float, begin: Sequence[float] | None = None, end: 
     return row._replace(knots=knots._replace(q=q))
 
 
-def headed(manner: Style, heading: float, turning: float = FITTED["walk"].turning, leaning: float | None = None) -> Style:
+def headed(
+    manner: Style, heading: float, turning: float = FITTED["walk"].turning, leaning: float | None = None
+) -> Style:
     """Return the style of who heads elsewhere; what it costs to turn off the way, and to lean [1/rad²]."""
     rest, posture = manner.rest.copy(), manner.posture.copy()
     rest[3], posture[3] = heading, turning
