@@ -12,9 +12,10 @@ pytest.importorskip("casadi")
 
 from interplay.script.composing import load_composition
 from interplay.spacetime import actions, problem
-from interplay.spacetime.gaits import GAITS, guess, style
+from interplay.spacetime.gaits import GAITS, guess
 from interplay.spacetime.rows import row_of
 from interplay.spacetime.solving import solve
+from interplay.spacetime.styles import style
 
 SEEDS = range(1000, 1100)
 ITERATIONS = 12

@@ -19,13 +19,14 @@ from interplay.spacetime.blocks import Program  # noqa: E402
 from interplay.spacetime.body import Body  # noqa: E402
 from interplay.spacetime.checking import figures  # noqa: E402
 from interplay.spacetime.composing import composed, scored  # noqa: E402
-from interplay.spacetime.gaits import GAITS, guess, style  # noqa: E402
+from interplay.spacetime.gaits import GAITS, guess  # noqa: E402
 from interplay.spacetime.laws import AtTime, Between, Fixed, OnTop, Prints, Reaches, Within  # noqa: E402
 from interplay.spacetime.performing import perform  # noqa: E402
 from interplay.spacetime.physical import physical  # noqa: E402
 from interplay.spacetime.problem import END, Problem, Stage, When, find  # noqa: E402
 from interplay.spacetime.rows import phases_of, row_of  # noqa: E402
 from interplay.spacetime.schedules import Layered  # noqa: E402
+from interplay.spacetime.styles import style  # noqa: E402
 
 
 @pytest.fixture(scope="module")
@@ -130,6 +131,7 @@ def walked(body):
     return composed(score), score
 
 
+@pytest.mark.slow
 def test_an_action_from_a_gait_into_itself_is_the_gait(walked):
     """Its ends are given; the best between them is what was there."""
     found, score = walked
@@ -140,6 +142,7 @@ def test_an_action_from_a_gait_into_itself_is_the_gait(walked):
     assert worth.slip < 1.5e-3
 
 
+@pytest.mark.slow
 def test_a_motion_that_obeys_physics_is_hardly_changed_by_being_made_physical(body, walked):
     """A clip of a walk that was found: joints stay within a few hundredths of a radian, and it holds."""
     found, change = physical(body, perform("walk", walked[0]).clip())

@@ -11,10 +11,11 @@ ca = pytest.importorskip("casadi")
 from interplay.spacetime.body import Body  # noqa: E402
 from interplay.spacetime.checking import figures  # noqa: E402
 from interplay.spacetime.ends import Knots, again, knots_of, moved, place_of  # noqa: E402
-from interplay.spacetime.gaits import GAITS, gait, guess, style  # noqa: E402
+from interplay.spacetime.gaits import GAITS, gait, guess  # noqa: E402
 from interplay.spacetime.part import Course  # noqa: E402
 from interplay.spacetime.performing import perform  # noqa: E402
 from interplay.spacetime.problem import BEGIN, END, Problem, Role, Stage, Turn, When, Window, find  # noqa: E402
+from interplay.spacetime.styles import style  # noqa: E402
 
 
 @pytest.fixture(scope="module")

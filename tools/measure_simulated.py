@@ -1,5 +1,4 @@
-"""Measures for docs/simulated.md: quiet standing, how far the king reaches, the programs of abe2007's Table 1, and
-what programs cost in which rows gave way.
+"""Measures for docs/simulated.md: quiet standing, the king's reach, programs of abe2007's Table 1, and programs that gave way.
 
 python tools/measure_simulated.py quiet|reach|programs|ordeals
 """

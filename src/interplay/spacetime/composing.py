@@ -11,6 +11,7 @@ from interplay.errors import InputError, pick
 from interplay.spacetime.actions import Action, Doing, Gaits
 from interplay.spacetime.body import Body
 from interplay.spacetime.laws import Fixed, Given, Lasts, PerDistance
+from interplay.spacetime.part import Style
 from interplay.spacetime.problem import BEGIN, END, Found, Law, Problem, Role, Schedule, When, find
 from interplay.spacetime.schedules import Joint, Layered
 from interplay.spacetime.solving import Progress
@@ -18,6 +19,8 @@ from interplay.spacetime.styles import style
 
 TURNED = 0.1
 """From which turn on effort counts per second, in a given time, and not per metre [rad]."""
+WIGGLE = 0.3
+"""How far hips turn within a gait at most [rad]."""
 FREE = ("timing", "footprints")
 
 
@@ -106,7 +109,17 @@ def composed_all(
     for who, score in scores.items():
         if score.doing.row is None:
             raise InputError(f"{who}: expected at least one action, such as walk")
-        roles[who] = score.doing.row.role(score.doing.body, style(score.doing.body))
+        roles[who] = score.doing.row.role(score.doing.body, manner_of(score))
         laws += score.laws
     problem = Problem(roles, [*laws, *further])
     return find(problem, next(iter(scores.values())).schedule(schedule), progress=progress)
+
+
+def manner_of(score: Score) -> Style:
+    """Return what is minimised: as in a walk, but who turns is not held to where she headed at first."""
+    manner, row = style(score.doing.body), score.doing.row
+    if row is None or np.ptp(row.knots.q[:, 3]) < TURNED + WIGGLE:
+        return manner
+    posture = manner.posture.copy()
+    posture[3] = 0.0
+    return manner._replace(posture=posture, ties=tuple(t for t in manner.ties if all(k != 3 for k, _ in t.parts)))

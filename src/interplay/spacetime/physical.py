@@ -35,7 +35,7 @@ def tracking(body: Body) -> tuple[Style, np.ndarray]:
     for k, joint in enumerate(body.joints):
         if any(part in joint for part in ("wrist", "forearm", "ankle", "neck", "head")):
             weights[ROOT + k] = 10.0
-    return Style(np.full(body.n - ROOT, EFFORT), none, none, none, force=1e-4, jerk=0.0005), weights
+    return Style(np.full(body.n - ROOT, EFFORT), none[ROOT:], none, none, none, force=1e-4, jerk=0.0005), weights
 
 
 def physical(

@@ -10,7 +10,7 @@ from interplay.spacetime.actions import Gaits
 from interplay.spacetime.ends import moved, place_of
 from interplay.spacetime.part import Style
 from interplay.spacetime.rows import OTHER, Row
-from interplay.spacetime.styles import TURNING
+from interplay.spacetime.styles import FITTED
 
 INTERVAL = 0.03
 """About how long an interval is at first [s]."""
@@ -44,7 +44,9 @@ def placed(row: Row, heading: float, begin: Sequence[float] | None = None, end: 
     return row._replace(knots=knots._replace(q=q))
 
 
-def headed(manner: Style, heading: float, turning: float = TURNING, leaning: float | None = None) -> Style:
+def headed(
+    manner: Style, heading: float, turning: float = FITTED["walk"].turning, leaning: float | None = None
+) -> Style:
     """Return the style of who heads elsewhere; what it costs to turn off the way, and to lean [1/rad²]."""
     rest, posture = manner.rest.copy(), manner.posture.copy()
     rest[3], posture[3] = heading, turning
