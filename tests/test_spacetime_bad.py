@@ -29,7 +29,7 @@ def bad(rng: random.Random) -> tuple[str, str]:
     models, held = {"ann": "{humanoid: {}}"}, []
     if kind == "speed":
         speed = rng.choice([-1.0, 0.0, 9.0, 40.0, 1e6])
-    if kind == "reach":  # out of reach of her arms, but not of what is refused at once
+    if kind == "reach":  # over her head: refused, or, where it is nearer, not solved
         held = [f"{{reach: ann/right_palm, at: [0.4, {rng.uniform(-0.3, 0.3):.2f}, 2.3], when: end}}"]
     if kind == "far reach":
         held = [f"{{reach: ann/left_palm, at: [{rng.uniform(5, 50):.1f}, 0, 1.2], when: 2}}"]
@@ -92,7 +92,8 @@ def test_a_hundred_bad_problems_end_with_a_reason(quick, tmp_path):
     assert sum(map(len, ends.values())) == len(SEEDS)
     for kind, said in ends.items():
         assert all(len(one) > 20 for one in said), (kind, said)
-        assert all(one.startswith("refused") for one in said) == (kind not in ("reach", "fight")), (kind, said)
+        if kind not in ("reach", "fight"):
+            assert all(one.startswith("refused") for one in said), (kind, said)
 
 
 @pytest.mark.parametrize("kind", ["speed", "far reach", "crossed", "hurried", "crowded", "step", "who", "word"])
