@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Any, ClassVar, Literal
 
 from pydantic import Field
@@ -62,7 +63,7 @@ class HandInHand(base.Composition):
         touching = [
             (f"{one}/left_{a}", f"{other}/right_{b}")
             for (one, _), (other, _) in walked.hands
-            for a, b in (("hand", "hand"), ("hand", "forearm"), ("forearm", "hand"))
+            for a, b in product(("hand", "forearm"), repeat=2)
         ]
 
         def said(found: Found) -> dict[str, Any]:
