@@ -170,6 +170,7 @@ _WHEN_ASKED_FOR = {
     "export": "interplay.io.export",
     "import_files": "interplay.io.clips.importing",
     "clip_from_recording": "interplay.io.clips.recorded",
+    "compose": "interplay.spacetime.words",
 }
 """What stands above the rest and needs time to load: pages, pictures, all scenarios."""
 
@@ -178,4 +179,9 @@ def __getattr__(name: str) -> Any:
     """Load what is seldom needed when it is asked for."""
     if name not in _WHEN_ASKED_FOR:
         raise AttributeError(f"module 'interplay' has no attribute {name!r}")
-    return getattr(import_module(_WHEN_ASKED_FOR[name]), name)
+    try:
+        return getattr(import_module(_WHEN_ASKED_FOR[name]), name)
+    except ModuleNotFoundError as error:
+        if error.name != "casadi":
+            raise
+        raise InputError(f"{name}: CasADi is missing; install it with: pip install 'interplay[spacetime]'") from None

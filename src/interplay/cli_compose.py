@@ -12,7 +12,10 @@ from rich.markup import escape
 from interplay.cli_bar import progress_bar
 from interplay.errors import InputError, settings
 
-Name = Annotated[str | None, typer.Argument(help="Composition; without one, all are listed with their parameters.")]
+Name = Annotated[
+    str | None,
+    typer.Argument(help="Composition, or a file of one (.yaml); without one, all are listed with their parameters."),
+]
 Out = Annotated[
     Path | None, typer.Option(help="Folder for recording, scene.xml, motion.clip and report.json; by default out/NAME.")
 ]
@@ -39,7 +42,13 @@ def compose(name: Name = None, out: Out = None, set_: Settings = None) -> None:
             for field, value in found.Parameters.model_fields.items():
                 console.print(f"    {field} = {value.default}: {escape(value.description or '')}", highlight=False)
         return
-    chosen = composition(name)(settings("--set", set_ or []))
+    if name.endswith((".yaml", ".yml")):
+        from interplay.script.composing import load_composition
+
+        kind = load_composition(Path(name))
+    else:
+        kind = composition(name)
+    chosen = kind(settings("--set", set_ or []))
     out = out or Path("out") / chosen.name
     with progress_bar(errors) as bar:
         task = bar.add_task(f"[bold]{chosen.name}[/bold]", total=None, phase="")

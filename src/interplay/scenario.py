@@ -13,7 +13,9 @@ import pydantic
 from interplay.errors import InputError, checked
 from interplay.models.base import Model
 from interplay.models.humanoid import Humanoid
+from interplay.motion.catching import aim, capture, off
 from interplay.motion.controls import Control
+from interplay.motion.footsteps import other_side
 from interplay.motion.recovery import Recovery
 from interplay.objectives.balance import Balance
 from interplay.objectives.base import Objective
@@ -196,6 +198,14 @@ def stands(
             ComOver(model, over=soles, reference=(0.0, 0.0), weight=60.0),
             ComOver(model, over=soles, axes="z", weight=30.0),
         ]
+
+
+def place_to_step(sim: Simulation, model: str, side: str, seconds: float, on: str = GROUND) -> np.ndarray | None:
+    """Return where (3,) [m] a free foot stops a character if it lands in so many seconds; None: the other one holds her."""
+    seen = capture(sim, model, on)
+    if off(sim, [f"{model}/{other_side(side)}_sole"], seen.point) == 0.0:
+        return None
+    return aim(sim, model, on, side, seen, seconds)[0].place
 
 
 def upright(sim: Simulation, model: str) -> list[Objective]:

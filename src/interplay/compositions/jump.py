@@ -22,7 +22,7 @@ from interplay.spacetime.problem import Law, When
 from interplay.spacetime.solving import Progress
 
 FLIGHT = [phase.left for phase in JUMP].index(SWING)
-MARGIN = 0.03
+MARGIN = 0.05
 """How far feet keep from edges [m]."""
 
 
@@ -57,7 +57,9 @@ class JumpOver(base.Composition):
             scene.add(ip.Platform((1.2, 1.2, p.box)), "box", (edge + 0.6, 0.0))
             laws += [OnTop("ann", FLIGHT + 1, p.box)]
             laws += [
-                Within("ann", f"{side}_sole", (x, 0, 0), When(FLIGHT), When(FLIGHT, 0.45), high=(edge - 0.02, INF, INF))
+                Within(
+                    "ann", f"{side}_sole", (x, 0, 0), When(FLIGHT), When(FLIGHT, 0.45), high=(edge - 0.035, INF, INF)
+                )
                 for side in SIDES
                 for x in (1, -1)
             ]

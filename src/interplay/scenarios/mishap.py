@@ -10,7 +10,6 @@ from pydantic import Field
 
 import interplay as ip
 from interplay import scenario as base
-from interplay.motion.catching import aim, capture, off
 
 _SIDE = 0.1
 """How far her feet are from the middle [m]."""
@@ -129,11 +128,8 @@ class Mishap(base.Scenario):
 
     def _put_down(self, sim: ip.Simulation) -> list[ip.Objective]:
         """Put the foot down where it stops her: it can be told where she will be now; beside the other one if that holds her."""
-        seen = capture(sim, "alice", ip.GROUND)
-        place = self._beside(sim)
-        if off(sim, [_STANDING], seen.point) > 0.0:
-            place = aim(sim, "alice", ip.GROUND, "right", seen, self.p.swing)[0].place
-        return self._led(sim, place)
+        place = base.place_to_step(sim, "alice", "right", self.p.swing)
+        return self._led(sim, self._beside(sim) if place is None else place)
 
     def _beside(self, sim: ip.Simulation) -> np.ndarray:
         """Return the place (3,) on the ground to which the foot goes if nothing pushes her."""

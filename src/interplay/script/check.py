@@ -35,6 +35,8 @@ def check(path: Path, find: Find) -> list[Problem]:
         document = read(path)
     except ScriptError as error:
         return error.problems
+    if isinstance(document.data, dict) and "actions" in document.data and "phases" not in document.data:
+        return _composition(document, path)
     found, gone = set[Problem](), set[str]()
     for _ in range(_ROUNDS):
         problems = _look(document, path, find, try_it=not found)
@@ -48,6 +50,18 @@ def check(path: Path, find: Find) -> list[Problem]:
         gone |= smaller.names
         document = smaller.document._replace(known=frozenset(found), problems=[])
     return in_order(found)
+
+
+def _composition(document: Document, path: Path) -> list[Problem]:
+    """Return the problems of a composition's file, as far as they can be known before it is solved."""
+    from interplay.script.composing import made_from as composition_of
+
+    try:
+        chosen = composition_of(document, path)()
+        chosen.scene()
+    except ScriptError as error:
+        return error.problems
+    return in_order(chosen.filled.problems)
 
 
 def names_in(path: Path, find: Find) -> dict[str, dict[str, list[str]]]:

@@ -34,7 +34,7 @@ def made_from(document: Document, path: Path, find: Find, seen: tuple[Path, ...]
     if isinstance(document.data, dict) and "scenario" in document.data:
         return _based(document, path, find, (*seen, path.resolve()))
     parameters = parameter_class(document)
-    file: File = validated(File, filled(document, _defaults(parameters, document)))
+    file: File = validated(File, filled(document, defaults(parameters, document)))
     space = {
         "name": path.name,
         "summary": file.title or path.stem,
@@ -50,7 +50,7 @@ def made_from(document: Document, path: Path, find: Find, seen: tuple[Path, ...]
     return type("FileScenario", (ScriptScenario,), space)
 
 
-def _defaults(parameters: type[pydantic.BaseModel], document: Document) -> dict[str, Any]:
+def defaults(parameters: type[pydantic.BaseModel], document: Document) -> dict[str, Any]:
     """Return the default values of parameters; they must be within their own bounds."""
     try:
         return parameters().model_dump()
@@ -78,7 +78,7 @@ def _based(document: Document, path: Path, find: Find, seen: tuple[Path, ...]) -
         raise ScriptError(document.name, [Problem(line, f"the base has problems: {error}")]) from None
     except ip.InputError as error:
         raise ScriptError(document.name, [Problem(line, str(error))]) from None
-    parameters = _with_defaults(base, file.parameters, document)
+    parameters = _withdefaults(base, file.parameters, document)
     space = {
         "name": path.name,
         "summary": file.title or base.summary,
@@ -89,7 +89,7 @@ def _based(document: Document, path: Path, find: Find, seen: tuple[Path, ...]) -
     return type("FileScenario", (base,) if issubclass(base, _Adjusted) else (_Adjusted, base), space)
 
 
-def _with_defaults(base: type[Scenario], values: Mapping[str, Any], document: Document) -> type[pydantic.BaseModel]:
+def _withdefaults(base: type[Scenario], values: Mapping[str, Any], document: Document) -> type[pydantic.BaseModel]:
     """Return the parameters of a scenario with other defaults, if it accepts them."""
     problems = []
     for key, value in values.items():
@@ -152,7 +152,7 @@ class ScriptScenario(Scenario):
 
     def build(self) -> ip.Scene:
         """Place and pose the models; check every name of the file against them."""
-        problems = _Problems(self.document.name)
+        problems = Problems(self.document.name)
         scene = ip.Scene(self.file.gravity)
         same: dict[str, ip.Model] = {}  # those that are alike share their meshes
         for name, entry in self.file.models.items():
@@ -174,7 +174,7 @@ class ScriptScenario(Scenario):
 
     def start(self, sim: ip.Simulation) -> None:
         """Add contacts, marks, pairs, controls, background and phases, as the file says."""
-        file, problems = self.file, _Problems(self.document.name)
+        file, problems = self.file, Problems(self.document.name)
         self.play = play = Play(sim, self.path, file.sets)
         for k, contact in enumerate(file.contacts):
             for first, second, options in contact_pairs(contact):
@@ -214,7 +214,7 @@ class ScriptScenario(Scenario):
         return self.play.make([entry for entry in entries if getattr(entry, "along", None) is None])
 
     def _machine(self, play: Play) -> ip.Machine:
-        problems, parts = _Problems(self.document.name), []
+        problems, parts = Problems(self.document.name), []
         for entry in self.file.phases:
             with problems.at(entry):
                 parts.append((entry, entry.phases(play, None)))
@@ -250,7 +250,7 @@ def _add_control(play: Play, name: str, entry: Any) -> None:
         play.sim.live.drive(entry.drives, control)
 
 
-class _Problems:
+class Problems:
     """Collects what goes wrong, so that all of it can be told at once."""
 
     def __init__(self, name: str):

@@ -10,6 +10,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
+from interplay.errors import InputError
 from interplay.spacetime.body import ROOT, Body
 from interplay.spacetime.ends import moved, place_of
 from interplay.spacetime.gaits import gait
@@ -18,6 +19,8 @@ from interplay.spacetime.rows import OTHER, Row, row_of
 from interplay.spacetime.solving import Progress
 from interplay.spacetime.styles import style
 
+COMMON = {"walk": 1.3, "run": 3.0}
+"""Speeds at which people do [m/s]."""
 SLOW = 0.8
 """How fast the last step before she stands is [m/s]."""
 SHARPEST = pi / 4
@@ -37,6 +40,12 @@ class Gaits:
         key = kind, round(speed, 3)
         if key not in self._found:
             found = gait(self.body, kind, speed, self._progress, meshes=1)
+            last = found.solutions[-1]
+            if not last.solved:
+                raise InputError(
+                    f"{self.body.name}: no {kind} at {speed:g} m/s was found ({last.status}); what is violated most: "
+                    f"{', '.join(last.worst) or 'nothing'}; expected a speed at which she can {kind}, such as {COMMON[kind]:g}"
+                )
             self._found[key] = Row.found(found.part, found.x)
         row = self._found[key]
         return row if leads == "left" else row.mirrored(self.body)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -11,7 +11,7 @@ from interplay.errors import InputError, pick
 from interplay.spacetime.actions import Action, Doing, Gaits
 from interplay.spacetime.body import Body
 from interplay.spacetime.laws import Fixed, Given, Lasts, PerDistance
-from interplay.spacetime.problem import BEGIN, END, Found, Law, Problem, Schedule, When, find
+from interplay.spacetime.problem import BEGIN, END, Found, Law, Problem, Role, Schedule, When, find
 from interplay.spacetime.schedules import Joint, Layered
 from interplay.spacetime.solving import Progress
 from interplay.spacetime.styles import style
@@ -90,8 +90,23 @@ def composed(
     score: Score, further: Sequence[Law] = (), schedule: str = "joint", progress: Progress | None = None
 ) -> Found:
     """Return the motion of least effort that does all of it."""
-    body, row = score.doing.body, score.doing.row
-    if row is None:
-        raise InputError(f"{body.name}: expected at least one action, such as walk")
-    problem = Problem({body.name: row.role(body, style(body))}, [*score.laws, *further])
-    return find(problem, score.schedule(schedule), progress=progress)
+    return composed_all({score.doing.body.name: score}, further, schedule, progress)
+
+
+def composed_all(
+    scores: Mapping[str, Score],
+    further: Sequence[Law] = (),
+    schedule: str = "joint",
+    progress: Progress | None = None,
+) -> Found:
+    """Return the motions of several characters; a schedule other than joint is for one alone."""
+    if schedule != "joint" and len(scores) > 1:
+        raise InputError(f"schedule {schedule}: expected one character that acts, got {len(scores)}")
+    roles, laws = dict[str, Role](), list[Law]()
+    for who, score in scores.items():
+        if score.doing.row is None:
+            raise InputError(f"{who}: expected at least one action, such as walk")
+        roles[who] = score.doing.row.role(score.doing.body, style(score.doing.body))
+        laws += score.laws
+    problem = Problem(roles, [*laws, *further])
+    return find(problem, next(iter(scores.values())).schedule(schedule), progress=progress)

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import casadi as ca
 import numpy as np
 
+from interplay.errors import InputError
 from interplay.spacetime.blocks import INF, Block, Kernel
 from interplay.spacetime.body import Point
 from interplay.spacetime.ends import hold
@@ -19,6 +20,9 @@ from interplay.spacetime.problem import BEGIN, END, Stage, When
 
 PERIOD = 1.0
 """Effort over all of a motion counts as if over so long [s], where it is not per second or per metre."""
+
+FARTHEST = 1.5
+"""How far from where it would be a hand can be asked to be [m]: beyond, nobody's steps and arms reach."""
 
 
 class Given(NamedTuple):
@@ -70,6 +74,12 @@ class AtTime(NamedTuple):
         window, role = stage.windows[self.who], stage.problem.roles[self.who]
         gone = sum(phase.seconds for phase in role.phases[: window.first])
         share = np.bincount(part.phase_of[:knot], minlength=len(part.phases)).astype(float)
+        least, most = (float(share @ bound[part.rate]) for bound in (stage.unknowns.low, stage.unknowns.high))
+        if not least <= self.seconds - gone <= most:
+            raise InputError(
+                f"{self.who} at {self.seconds:g} s: expected from {least + gone:.2f} to {most + gone:.2f} s: no more than that can "
+                "what she does by then be hurried or drawn out"
+            )
 
         def inner(y: Any, c: Any) -> tuple[Any, Any]:
             return 0, ca.dot(c[:-1], y) - c[-1]
@@ -145,6 +155,12 @@ class Reaches(NamedTuple):
             return []
         part, n = stage.parts[self.who], stage.parts[self.who].body.n
         point, stiffness = part.body.point(self.site), stage.stiffness(self.name)
+        there = np.asarray(_place(part, point, ca.DM(stage.unknowns.guess[part.q[knot]]))).ravel()
+        if (far := float(np.linalg.norm(there - self.place))) > FARTHEST:
+            raise InputError(
+                f"{self.who}'s {self.site} at {tuple(self.place)}: {far:.1f} m from where it would be then, "
+                f"({', '.join(f'{v:.2f}' for v in there)}); expected a place within {FARTHEST:g} m of that"
+            )
 
         def inner(y: Any, c: Any) -> tuple[Any, Any]:
             place = _place(part, point, y[:n])

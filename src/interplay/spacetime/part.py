@@ -331,7 +331,7 @@ class Part:
         if self.wraps == MIRRORED:
             order, sign = self.body.mirror()
             pairs.append((points - 1, 0, sign[ROOT:], order[ROOT:] - ROOT))
-        if self.wraps == AGAIN:
+        elif self.wraps == AGAIN:
             pairs.append((points - 1, 0, np.ones(nj), np.arange(nj)))
         where, constants = [], []
         for p, q, sign, order in pairs:

@@ -220,20 +220,25 @@ def find(
 
     An interrupt keeps what was found so far.
     """
-    problem, found = Problem(problem.roles, problem.laws), []
+    problem, found = Problem(problem.roles, problem.laws), list[Solution]()
     stage, x = None, np.zeros(0)
-    for turn in (schedule or Joint()).turns(problem):
-        for attempt in range(meshes):
-            stage = Stage(problem, turn)
-            blocks = stage.blocks()
-            found.append(solve(stage.unknowns, blocks, near=near or turn.near or attempt > 0, progress=progress))
-            solution = found[-1]
-            x = solution.x
-            problem.told(stage, x)
-            if not solution.solved or attempt + 1 == meshes or not refine(problem, stage, x):
+    try:
+        for turn in (schedule or Joint()).turns(problem):
+            for attempt in range(meshes):
+                stage = Stage(problem, turn)
+                x = stage.unknowns.guess
+                blocks = stage.blocks()
+                found.append(solve(stage.unknowns, blocks, near=near or turn.near or attempt > 0, progress=progress))
+                solution = found[-1]
+                x = solution.x
+                problem.told(stage, x)
+                if not solution.solved or attempt + 1 == meshes or not refine(problem, stage, x):
+                    break
+            if not found[-1].solved:
                 break
-        if not found[-1].solved:
-            break
+    except KeyboardInterrupt:  # not while it was being solved: what there is counts
+        found.append(Solution(x, False, 0.0, 0.0, (), "interrupted", 0, 0.0))
+        stage = None
     if stage is None or {window.who for window in stage.turn.free if window == Window(window.who)} < set(problem.roles):
         stage = Stage(problem, problem.whole())
         x = stage.unknowns.guess

@@ -15,6 +15,7 @@ from interplay.spacetime.part import FLAT, HEEL, SIDES, SWING, TOE, Course, Part
 from interplay.spacetime.problem import Role
 
 OTHER = {"left": "right", "right": "left"}
+MIRROR = np.array([1.0, -1.0, 1.0])
 INTERVAL, SHORTEST = 0.03, 0.035
 """About how long an interval of a clip is, and how short a phase of one may be [s]: what is shorter goes with the one before it."""
 
@@ -45,11 +46,12 @@ class Row(NamedTuple):
     def mirrored(self, body: Body) -> Row:
         """Return its mirror image along the x axis."""
         order, sign = body.mirror()
-        q, v, rate, tau, force, pull = self.knots
+        q, v, _, tau, force, pull = self.knots
         tau = sign[6:] * tau[:, order[6:] - 6]
-        force = force[:, ::-1][:, :, [1, 0, 3, 2]] * [1.0, -1.0, 1.0]
+        force = force[:, ::-1][:, :, [1, 0, 3, 2]] * MIRROR
         phases = tuple(p._replace(left=p.right, right=p.left) for p in self.phases)
-        return Row(phases, Knots(sign * q[:, order], sign * v[:, order], rate, tau, force, pull * [1.0, -1.0, 1.0]))
+        there = Knots(sign * q[:, order], sign * v[:, order], self.knots.rate, tau, force, pull * MIRROR)
+        return Row(phases, there)
 
     def then(self, other: Row) -> Row:
         """Return it and another one after it, which begins where it ends and heads there; their states are averaged where they meet.
@@ -67,8 +69,8 @@ class Row(NamedTuple):
 
     def bent(self, angle: float) -> Row:
         """Return it along a curve: its heading turns by an angle [rad] from its beginning to its end."""
-        q, v, rate, tau, force, pull = (one.copy() for one in self.knots)
-        steps = np.repeat(rate, [phase.intervals for phase in self.phases])
+        q, v = self.knots.q.copy(), self.knots.v.copy()
+        steps = np.repeat(self.knots.rate, [phase.intervals for phase in self.phases])
         time = np.concatenate([[0.0], np.cumsum(steps)])
         turn = angle * time / time[-1]
         c, s = np.cos(turn), np.sin(turn)
@@ -79,7 +81,7 @@ class Row(NamedTuple):
         q[:, 3] += turn
         v[:, :2] = np.stack([c * v[:, 0] - s * v[:, 1], s * v[:, 0] + c * v[:, 1]], axis=1)
         v[:, 3] += angle / time[-1]
-        return Row(self.phases, Knots(q, v, rate, tau, force, pull))
+        return Row(self.phases, self.knots._replace(q=q, v=v))
 
 
 def row_of(body: Body, phases: Sequence[Phase], course: Course, style: Style) -> Row:

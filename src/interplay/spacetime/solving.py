@@ -109,6 +109,7 @@ _ENDS = {
     "Solve_Succeeded": SOLVED,
     "Solved_To_Acceptable_Level": SOLVED,
     "Infeasible_Problem_Detected": INFEASIBLE,
+    "Not_Enough_Degrees_Of_Freedom": INFEASIBLE,
     "Maximum_Iterations_Exceeded": "out of iterations",
     "Maximum_WallTime_Exceeded": LATE,
 }

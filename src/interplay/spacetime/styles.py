@@ -28,11 +28,16 @@ class Weights(NamedTuple):
     upright: float = 10.0
     pelvis: float = 6.0
     narrow: float = 6.0
-    foot: float = 1.5
+    foot: float = 3.0
     jerk: float = 0.006
+    turning: float = 8.0
+    """What it costs to turn hips off the way: by torques alone they turn by 40° each way, people's by 5°."""
 
 
-FITTED = Weights()
+FITTED = {
+    "walk": Weights(),
+    "run": Weights(haste=0.0007, jerk=0.02, upright=30.0, pelvis=15.0, narrow=15.0, turning=25.0),
+}
 ELBOWS = {"walk": 0.35, "run": 1.6}
 """How far elbows are bent [rad]."""
 LEAN = {"walk": 0.04, "run": 0.14}
@@ -41,8 +46,8 @@ ARMS, BACK = {"walk": 0.7, "run": 0.9}, {"walk": 0.1, "run": 0.35}
 """How far an arm swings against its leg, of what that does, and how far back it is on the mean [rad]."""
 OUTWARD, INWARD = 0.1, 0.04
 """How far legs are turned outward and lean inward on the mean [rad]."""
-TURNING = 8.0
-"""What it costs to turn hips off the way [1/rad²]: by torques alone they turn by 40° each way, people's by 5°."""
+POINTED = 0.14
+"""How far feet point down in what is liked best [rad]."""
 
 _GROUPS = {
     "hip_flexion": "hip",
@@ -54,9 +59,9 @@ _GROUPS = {
 }
 
 
-def style(body: Body, kind: str = "walk", weights: Weights = FITTED) -> Style:
+def style(body: Body, kind: str = "walk", weights: Weights | None = None) -> Style:
     """Return what is minimised: torques and their rates, arms that swing against legs, a trunk and a head that stay upright and look ahead."""
-    n = body.n
+    weights, n = weights or FITTED[kind], body.n
     rest, posture, calm = np.zeros(n), np.zeros(n), np.zeros(n)
     rest[ROOT:] = body.coordinates(body.scene.qpos)[ROOT:]
     size = (75 * 1.74 / (body.mass * body.height)) ** 2
@@ -72,10 +77,10 @@ def style(body: Body, kind: str = "walk", weights: Weights = FITTED) -> Style:
         if "hip_abduction" in joint or "hip_rotation" in joint:
             rest[ROOT + k], posture[ROOT + k] = (OUTWARD if "rotation" in joint else -INWARD), weights.narrow
         if "ankle" in joint:
-            posture[ROOT + k], rest[ROOT + k] = weights.foot, 0.0
+            posture[ROOT + k], rest[ROOT + k] = weights.foot, -POINTED if "flexion" in joint else 0.0
         if "elbow" in joint:
             rest[ROOT + k] = ELBOWS[kind]
-    posture[3:6], calm[3:6] = (TURNING, weights.pelvis, weights.pelvis), 0.005
+    posture[3:6], calm[3:6] = (weights.turning, weights.pelvis, weights.pelvis), 0.005
     rest[5] = LEAN[kind]
     effort *= size
     haste = effort * weights.haste * body.height / 1.74

@@ -1,0 +1,201 @@
+"""What a composition's file says: what characters do, one thing after another, and what must hold when. A new word is one new class."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from pydantic import Field
+
+from interplay.script.entries import Duration, Entry, Flag, ModelName, SurfaceName, Vector, Weight, one_of
+from interplay.script.file import NAME, Parameter
+from interplay.script.models import AnyModel
+
+if TYPE_CHECKING:
+    from interplay.spacetime.actions import Action
+    from interplay.spacetime.composing import Score
+    from interplay.spacetime.problem import Law
+
+Speed = Annotated[float, Field(strict=True, ge=0.2, le=8)]
+Steps = Annotated[int, Field(strict=True, ge=1, le=50)]
+Angle = Annotated[float, Field(strict=True, ge=-math.tau, le=math.tau)]
+Moment = Literal["begin", "end"] | Steps
+"""Begin, end, or a step: when its foot lands."""
+
+
+class _Action(Entry):
+    def make(self) -> Action:
+        """Return the action."""
+        raise TypeError(f"{type(self).__name__} does not define make()")
+
+
+class Walk(_Action):
+    """Steps of a walk."""
+
+    walk: Speed = Field(description="speed [m/s]")
+    steps: Steps = Field(2, description="how many")
+
+    def make(self) -> Action:
+        """Return the action."""
+        from interplay.spacetime.actions import Walk
+
+        return Walk(self.walk, self.steps)
+
+
+class Run(_Action):
+    """Steps of a run."""
+
+    run: Speed = Field(description="speed [m/s]")
+    steps: Steps = Field(2, description="how many")
+
+    def make(self) -> Action:
+        """Return the action."""
+        from interplay.spacetime.actions import Run
+
+        return Run(self.run, self.steps)
+
+
+class Turn(_Action):
+    """Steps of a walk that turns."""
+
+    turn: Angle = Field(description="by how much [rad], or such as 45 deg; to the left is positive")
+    steps: Steps = Field(2, description="in how many steps")
+    speed: Speed = Field(1.2, description="[m/s]")
+
+    def make(self) -> Action:
+        """Return the action."""
+        from interplay.spacetime.actions import Walk
+
+        return Walk(self.speed, self.steps, self.turn)
+
+
+class Pivot(_Action):
+    """A sharp turn nearly on the spot, in as few steps as it takes."""
+
+    pivot: Angle = Field(description="by how much [rad], or such as 90 deg; to the left is positive")
+    speed: Speed = Field(0.5, description="[m/s]")
+
+    def make(self) -> Action:
+        """Return the action."""
+        from interplay.spacetime.actions import Pivot
+
+        return Pivot(self.pivot, self.speed)
+
+
+class Stand(_Action):
+    """She stands, or comes to a stand with a last step."""
+
+    stand: Duration = Field(description="for how long [s]")
+
+    def make(self) -> Action:
+        """Return the action."""
+        from interplay.spacetime.actions import Stand
+
+        return Stand(self.stand)
+
+
+class Jump(_Action):
+    """A jump with both feet, from standing to standing."""
+
+    jump: Annotated[float, Field(strict=True, ge=0, le=3)] = Field(description="how far ahead [m]")
+    up: Annotated[float, Field(strict=True, ge=-1, le=1.5)] = Field(0.0, description="how much higher she lands [m]")
+
+    def make(self) -> Action:
+        """Return the action."""
+        from interplay.spacetime.actions import Jump
+
+        return Jump(self.jump, self.up)
+
+
+class _Held(Entry):
+    def who(self) -> str:
+        """Return whom it is about."""
+        raise TypeError(f"{type(self).__name__} does not define who()")
+
+    def make(self, score: Score) -> list[Law]:
+        """Return what must hold."""
+        raise TypeError(f"{type(self).__name__} does not define make()")
+
+
+class Reach(_Held):
+    """A hand, or another surface, is at a place when something happens."""
+
+    reach: SurfaceName = Field(description="the surface, such as ann/right_palm")
+    at: Vector = Field(description="where its middle is [m]")
+    when: Moment = Field(description="begin, end, or the step whose foot lands then")
+    still: Flag = Field(False, description="whether it rests there for a moment")
+
+    def who(self) -> str:
+        """Return whose it is."""
+        return str(self.reach).split("/")[0]
+
+    def make(self, score: Score) -> list[Law]:
+        """Return the law."""
+        from interplay.spacetime.laws import Reaches
+
+        x, y, z = self.at
+        who, _, site = str(self.reach).partition("/")
+        score.doing.body.scene.site(str(self.reach))
+        return [Reaches(who, site, score.when(self.when), (x, y, z), self.still)]
+
+
+class Time(_Held):
+    """A foot lands at a real time."""
+
+    time: Duration = Field(description="when, from the beginning [s]")
+    of: ModelName = Field(description="who")
+    when: Steps = Field(description="the step whose foot lands then")
+
+    def who(self) -> str:
+        """Return who."""
+        return str(self.of)
+
+    def make(self, score: Score) -> list[Law]:
+        """Return the law."""
+        from interplay.spacetime.laws import AtTime
+
+        return [AtTime(str(self.of), score.when(self.when), self.time)]
+
+
+class Height(_Held):
+    """From some step on, or a landing, feet stand at a height: on what is there."""
+
+    height: Weight = Field(description="how high the ground is under it [m]")
+    of: ModelName = Field(description="who")
+    when: Moment = Field(description="begin, end, or the step whose foot lands there")
+
+    def who(self) -> str:
+        """Return who."""
+        return str(self.of)
+
+    def make(self, score: Score) -> list[Law]:
+        """Return the law."""
+        from interplay.spacetime.laws import OnTop
+
+        return [OnTop(str(self.of), score.when(self.when).phase, self.height)]
+
+
+if TYPE_CHECKING:
+    AnyAction = _Action
+    AnyHeld = _Held
+else:
+    AnyAction, AnyHeld = one_of("action", _Action), one_of("what must hold", _Held)
+
+_Name = Annotated[str, Field(pattern=NAME)]
+
+
+class CompositionFile(Entry):
+    """A composition: who and what is there, what they do, and what must hold when."""
+
+    title: str | None = Field(None, description="one line that says what happens")
+    parameters: dict[_Name, Parameter] = Field({}, description="numbers that --set can change, used as $name")
+    models: dict[_Name, AnyModel] = Field(min_length=1, max_length=20, description="who and what is there, by name")
+    actions: dict[ModelName, Annotated[list[AnyAction], Field(min_length=1, max_length=50)]] = Field(
+        min_length=1, max_length=4, description="what each does, one after another"
+    )
+    hold: list[AnyHeld] = Field([], description="what must hold when")
+    schedule: Literal["joint", "layered"] = Field("joint", description="all at once, or before, after, across a seam")
+    free: list[Literal["timing", "footprints"]] = Field(
+        ["timing", "footprints"], description="what else than the motion is found"
+    )
+    seconds: Duration | None = Field(None, description="how long it lasts [s]; by default as long as is best")

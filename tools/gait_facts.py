@@ -1,0 +1,223 @@
+"""Our gaits beside people's: a figure (docs/images/gaits.png) and a table, of clips that `interplay compose` and `interplay import` wrote.
+
+    python tools/gait_facts.py --ours out/walk_1.3 out/run_3 … --captured out/02_01 out/09_01 --out docs/images/gaits.png
+
+Step length and frequency, contact and flight, peak forces over speed, and angles of hip, knee and ankle over the cycle.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+import interplay as ip
+from interplay.motion.clip_file import CLIP_FILE
+
+PEOPLE = {
+    "walk": {
+        "speed": [0.8, 1.3, 1.8],
+        "step": [0.54, 0.70, 0.84],
+        "contact": [0.87, 0.66, 0.55],
+        "peak": [1.03, 1.17, 1.45],
+    },
+    "run": {
+        "speed": [2.0, 3.0, 4.0, 5.0],
+        "step": [0.76, 1.09, 1.40, 1.69],
+        "contact": [0.31, 0.25, 0.21, 0.18],
+        "peak": [2.1, 2.4, 2.6, 2.75],
+    },
+}
+"""What people about 1.75 m tall do at speeds [m/s]: length of a step [m], how long a foot stands [s], peak of the vertical force over the weight.
+
+Walks: rounded from the ranges of Winter (1991), Murray (1967) and Perry (1992); runs: from Cavagna and others (1988), Novacheck (1998), Weyand
+and others (2000). Rounded to what these agree on; not digitised.
+"""
+
+PERCENT = np.arange(0, 101, 10)
+CURVES = {
+    "walk": {
+        "hip_flexion": [30, 26, 16, 6, -4, -10, -5, 13, 28, 33, 30],
+        "knee_flexion": [5, 18, 13, 6, 5, 13, 38, 60, 48, 14, 5],
+        "ankle_flexion": [0, -4, 4, 8, 11, 7, -17, -7, 1, 1, 0],
+    },
+    "run": {
+        "hip_flexion": [40, 36, 22, 6, -5, -3, 14, 35, 48, 48, 40],
+        "knee_flexion": [15, 40, 38, 22, 20, 45, 80, 95, 75, 28, 15],
+        "ankle_flexion": [3, 16, 24, 6, -20, -16, -2, 3, 4, 3, 3],
+    },
+}
+"""Angles [deg] over a cycle that begins when the foot lands: walking at about 1.3 m/s (Winter 1991; Perry 1992), running at about 3 m/s
+(Novacheck 1998), to about 5°."""
+
+
+class Facts(NamedTuple):
+    """Of one clip: kind, speed [m/s], step [m], how long a foot stands [s], flight [s], peak force over the weight, angles (joint: (101,))."""
+
+    name: str
+    kind: str
+    speed: float
+    step: float
+    contact: float
+    flight: float
+    peak: float | None
+    angles: dict[str, np.ndarray]
+
+
+def stances(clip: ip.Clip, who: str, side: str) -> np.ndarray:
+    """Return from when to when a foot stands (k, 2)."""
+    touches = sorted((t.begin, t.end) for t in clip.touches if t.first.startswith(f"{who}/{side}_"))
+    out: list[list[float]] = []
+    for begin, end in touches:
+        if out and begin <= out[-1][1] + 0.02:
+            out[-1][1] = max(out[-1][1], end)
+        else:
+            out.append([begin, end])
+    return np.array(out)
+
+
+def facts(folder: Path) -> Facts:
+    """Measure a cycle of the left foot in the middle of a clip."""
+    clip = ip.Clip.load(folder / CLIP_FILE)
+    (who,) = clip.motions
+    motion = clip.motions[who]
+    left, right = stances(clip, who, "left"), stances(clip, who, "right")
+    whole = left[left[:, 1] < clip.time[-1] - 1e-3]
+    k = max(0, min(len(left) - 2, len(whole) // 2))
+    begin, end = left[k, 0], left[k + 1, 0]
+    at = np.linspace(begin, end, 101)
+    place = np.stack([np.interp(at[[0, -1]], clip.time, motion.root[:, axis]) for axis in (0, 1)])
+    stride, seconds = float(np.linalg.norm(place[:, 1] - place[:, 0])), end - begin
+    contact = float(left[k, 1] - begin)
+    other = [r for r in right if r[1] > begin and r[0] < end]
+    stood = contact + sum(min(b, end) - max(a, begin) for a, b in other)
+    kind = "walk" if contact > seconds / 2 else "run"
+    angles = {
+        name: np.degrees(np.interp(at, clip.time, motion.angles[:, motion.joints.index(f"left_{name}")]))
+        for name in CURVES["walk"]
+    }
+    report, peak = folder / "report.json", None
+    if report.exists():
+        peak = next(iter(json.loads(report.read_text()).get("figures", {}).values()), {}).get("peak_force")
+    flight = max(0.0, (seconds - stood) / 2) if kind == "run" else 0.0
+    return Facts(folder.name, kind, stride / seconds, stride / 2, contact, flight, peak, angles)
+
+
+def table(ours: list[Facts], captured: list[Facts]) -> str:
+    """Return all as a Markdown table, people's in brackets."""
+    head = "| | step [m] | steps a second | a foot stands [s] | stance [%] | flight [s] | peak force |"
+    rows = [head, "| --- | --- | --- | --- | --- | --- | --- |"]
+
+    def beside(value: float, name: str, one: Facts, digits: int = 2) -> str:
+        known = PEOPLE[one.kind]
+        theirs = float(np.interp(one.speed, known["speed"], known[name]))
+        return f"{value:.{digits}f} ({theirs:.{digits}f})"
+
+    for one in [*ours, *captured]:
+        known = PEOPLE[one.kind]
+        step, contact = (float(np.interp(one.speed, known["speed"], known[name])) for name in ("step", "contact"))
+        theirs, span = step / one.speed, one.step / one.speed
+        rows.append(
+            f"| {one.kind} {one.speed:.2g}{' (captured)' if one in captured else ''} | {beside(one.step, 'step', one)} | "
+            f"{1 / span:.2f} ({1 / theirs:.2f}) | {beside(one.contact, 'contact', one)} | "
+            f"{50 * one.contact / span:.0f} ({50 * contact / theirs:.0f}) | "
+            + (f"{one.flight:.2f} ({max(0.0, theirs - contact):.2f}) | " if one.kind == "run" else "– | ")
+            + (beside(one.peak, "peak", one) if one.peak else "–")
+            + " |"
+        )
+    return "\n".join(rows)
+
+
+def draw(ours: list[Facts], captured: list[Facts], out: Path) -> None:
+    """Draw the figure."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    fig, axes = plt.subplots(3, 4, figsize=(13, 8.5))
+    panels = (
+        ("step", "length of a step [m]"),
+        ("freq", "steps a second"),
+        ("contact", "a foot stands [s]"),
+        ("peak", "peak force / weight"),
+    )
+    for ax, (what, title) in zip(axes[0], panels, strict=True):
+        for kind, marker in (("walk", "o"), ("run", "s")):
+            known = PEOPLE[kind]
+            speeds = np.array(known["speed"])
+            values = speeds / known["step"] if what == "freq" else np.array(known[what])
+            ax.plot(
+                speeds,
+                values,
+                color="0.6",
+                lw=5,
+                alpha=0.6,
+                solid_capstyle="round",
+                label="people" if kind == "walk" else None,
+            )
+            for group, colour, label in ((ours, "C0", "ours"), (captured, "C1", "captured")):
+                mine = sorted((f for f in group if f.kind == kind), key=lambda f: f.speed)
+                seen = [(f.speed, f.speed / f.step if what == "freq" else getattr(f, what)) for f in mine]
+                seen = [(s, v) for s, v in seen if v is not None]
+                if seen:
+                    ax.plot(
+                        *np.array(seen).T,
+                        marker,
+                        color=colour,
+                        label=label if kind == "walk" else None,
+                        ls="-" if group is ours else "",
+                    )
+        ax.set_title(title, fontsize=10)
+        ax.set_xlabel("m/s", fontsize=9)
+    axes[0, 0].legend(fontsize=8)
+    percent = np.arange(101)
+    for row, kind in ((1, "walk"), (2, "run")):
+        for ax, name in zip(axes[row], ("hip_flexion", "knee_flexion", "ankle_flexion"), strict=False):
+            from scipy.interpolate import CubicSpline
+
+            theirs = CubicSpline(PERCENT, CURVES[kind][name])(percent)
+            ax.fill_between(percent, theirs - 6, theirs + 6, color="0.8")
+            mine = sorted((f for f in ours if f.kind == kind), key=lambda f: f.speed)
+            for k, f in enumerate(mine):
+                ax.plot(
+                    percent,
+                    f.angles[name],
+                    color=plt.get_cmap("Blues")(0.4 + 0.6 * (k + 1) / len(mine)),
+                    label=f"{f.speed:.2g} m/s",
+                )
+            for f in captured:
+                if f.kind == kind:
+                    ax.plot(percent, f.angles[name], "C1--", label=f"captured, {f.speed:.2g} m/s")
+            ax.set_title(f"{kind}: {name.replace('_', ' ')} [deg]", fontsize=10)
+            ax.set_xlabel("% of the cycle", fontsize=9)
+        axes[row, 0].legend(fontsize=7)
+        axes[row, 3].axis("off")
+    axes[1, 3].text(
+        0,
+        0.5,
+        "grey: people (Winter, Perry,\nMurray; Novacheck, Cavagna,\nWeyand), rounded\nblue: ours\norange: captured walk 02_01\nand run 09_01, on our body",
+        fontsize=9,
+    )
+    fig.tight_layout()
+    fig.savefig(out, dpi=75)
+
+
+def main() -> None:
+    """Measure, draw, print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--ours", nargs="+", type=Path, required=True)
+    parser.add_argument("--captured", nargs="*", type=Path, default=[])
+    parser.add_argument("--out", type=Path)
+    given = parser.parse_args()
+    ours, captured = ([facts(folder) for folder in group] for group in (given.ours, given.captured))
+    print(table(ours, captured))
+    if given.out:
+        draw(ours, captured, given.out)
+
+
+if __name__ == "__main__":
+    main()
