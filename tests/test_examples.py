@@ -79,7 +79,7 @@ def test_a_tower_of_two_stands_on_a_platform_that_moves():
 def test_frictions_are_compared():
     """On a deck that is slippery enough her feet find no more hold than there is."""
     balanced = runpy.run_path(str(EXAMPLES / "frictions.py"))["balanced"]
-    found = balanced(0.15, seed=0, seconds=2.5)
+    found = balanced(0.15, seed=0, shaken={"strength": 1.4}, seconds=2.5)
     assert found["stands"] == 1.0
     assert 0.0 < found["friction used, 99 %"] < 0.17
     assert 0.1 < found["weight [cm]"] < 5.0

@@ -1,19 +1,24 @@
-"""Measures for docs/simulated.md: quiet standing, how far the king reaches, and the programs of abe2007's Table 1.
+"""Measures for docs/simulated.md: quiet standing, how far the king reaches, the programs of abe2007's Table 1, and
+what programs cost in which rows gave way.
 
-python tools/measure_simulated.py quiet|reach|programs
+python tools/measure_simulated.py quiet|reach|programs|ordeals
 """
 
 from __future__ import annotations
 
 import sys
 import tempfile
+import time
+from pathlib import Path
 
 import numpy as np
 
 import interplay as ip
 from interplay.catalogue import scenario
+from interplay.control.integrated import IntegratedController
 from interplay.runs.run import run
 from interplay.scenario import stands
+from interplay.simulation import CONTROLLERS
 
 STANDING, SETTLED = 60.0, 10.0
 """How long she stands [s], and when she has come to rest: what comes later counts."""
@@ -116,5 +121,41 @@ def programs() -> None:
         )
 
 
+class _Timed(IntegratedController):
+    """Times plans in which rows gave way."""
+
+    cost: list[float] = []
+
+    def solve(self, state, demands):
+        begin = time.process_time()
+        plan = super().solve(state, demands)
+        if any(c.kind != "fall" for c in plan.conflicts):
+            self.cost.append(1e3 * (time.process_time() - begin))
+        return plan
+
+
+def ordeals() -> None:
+    """Print what plans cost in which rows gave way [ms of the processor], over all ordeals: of one character, and of several."""
+    sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
+    from ordeals import SCENARIOS, simulated_ordeal
+
+    CONTROLLERS["integrated"] = _Timed
+    found: dict[str, list[float]] = {"one": [], "several": []}
+    for seed in range(500):
+        _Timed.cost.clear()
+        watch = simulated_ordeal(seed)
+        who = "several" if len(watch.sim.falls.characters) > 1 else "one"
+        found[who] += _Timed.cost
+        print(
+            f"{seed} {SCENARIOS[seed % len(SCENARIOS)]}: surplus {watch.surplus:.4f}, lowest {watch.lowest:.4f} m",
+            flush=True,
+        )
+    for who, cost in found.items():
+        middle, nearly = np.percentile(cost, [50, 99])
+        print(
+            f"{who}: {len(cost)}, median {middle:.2f}, 99 % {nearly:.1f}, worst {max(cost):.1f}, over 5: {np.mean(np.array(cost) > 5):.1%}"
+        )
+
+
 if __name__ == "__main__":
-    {"quiet": quiet, "reach": reach, "programs": programs}[sys.argv[1]]()
+    {"quiet": quiet, "reach": reach, "programs": programs, "ordeals": ordeals}[sys.argv[1]]()
