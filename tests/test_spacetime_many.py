@@ -156,7 +156,7 @@ def test_who_adjusts_last_and_by_how_much_the_horizon_decreases(pair):
     """Each time all have planned, the interval halves; the last one to plan is the one who was said."""
     problem = Problem(
         {
-            who: row_of(role.body, WALK * 2, role.begin, role.style).role(role.body, role.style)
+            who: row_of(role.body, WALK * 4, role.begin, role.style).role(role.body, role.style)
             for who, role in pair.items()
         }
     )

@@ -9,6 +9,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 
@@ -123,7 +124,7 @@ def programs() -> None:
 class _Timed(IntegratedController):
     """Times plans in which rows gave way."""
 
-    cost: list[float] = []
+    cost: ClassVar[list[float]] = []
 
     def solve(self, state, demands):
         begin = time.process_time()

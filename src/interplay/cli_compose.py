@@ -73,6 +73,8 @@ def compose(name: Name = None, out: Out = None, set_: Settings = None) -> None:
             highlight=False,
             soft_wrap=True,
         )
+    for name, value in found.between.items():
+        console.print(f"{name}: {value:.4g}", highlight=False, soft_wrap=True)
     seconds = sum(one.seconds for one in found.solutions)
     console.print(f"{sum(one.iterations for one in found.solutions)} iterations, {seconds:.1f} s", highlight=False)
     console.print(f"written to [bold]{escape(str(out))}[/bold]: plays and exports like a recording", soft_wrap=True)

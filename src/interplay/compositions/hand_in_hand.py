@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Any, ClassVar, Literal
 
 from pydantic import Field
@@ -11,7 +12,7 @@ from interplay import composition as base
 from interplay.spacetime.holding import between
 from interplay.spacetime.performing import Performance, perform
 from interplay.spacetime.problem import Found
-from interplay.spacetime.rounds import Alternating, Walker, together
+from interplay.spacetime.rounds import Walker, together
 from interplay.spacetime.solving import Progress
 
 CASTS = {
@@ -32,17 +33,11 @@ class HandInHand(base.Composition):
     summary: ClassVar[str] = "people walk hand in hand, each with steps of their own"
 
     class Parameters(base.Parameters):
-        """Who, how fast, who leads, and how it is solved."""
+        """Who, how fast, and who leads."""
 
-        who: Literal["mother_and_child", "equal", "three"] = Field("mother_and_child", description="who walk")
-        speed: float = Field(
-            1.0, ge=0.0, le=1.6, description="of all [m/s]; 0: what is best for all, by effort per metre"
-        )
+        who: Literal["mother_and_child", "equal", "three"] = Field("equal", description="who walk")
+        speed: float = Field(1.0, ge=0.6, le=1.6, description="of all [m/s]")
         leader: str = Field("", description="whose own way of walking counts more, by name")
-        schedule: Literal["joint", "alternating"] = Field(
-            "joint", description="all at once, or one after another with a rubber band between hands"
-        )
-        cycles: int = Field(8, ge=1, le=30, description="of the alternating schedule")
         rounds: int = Field(2, ge=1, le=100, description="how often what was found is repeated")
 
     p: Parameters
@@ -52,17 +47,12 @@ class HandInHand(base.Composition):
         walkers = [
             Walker(name, _model(height, mass), steps, leads) for name, height, mass, steps, leads in CASTS[self.p.who]
         ]
-        names = [walker.name for walker in walkers]
-        schedule = None
-        if self.p.schedule == "alternating":
-            order = [name for name in names for _ in range(1 if name == self.p.leader or not self.p.leader else 2)]
-            schedule = Alternating(tuple(order), self.p.cycles)
         leader = self.p.leader or None
-        walked = together(walkers, self.p.speed or None, leader, schedule, progress)
+        walked = together(walkers, self.p.speed, leader, progress=progress)
         touching = [
             (f"{one}/left_{a}", f"{other}/right_{b}")
             for (one, _), (other, _) in walked.hands
-            for a, b in (("hand", "hand"), ("hand", "forearm"), ("forearm", "hand"))
+            for a, b in product(("hand", "forearm"), repeat=2)
         ]
 
         def said(found: Found) -> dict[str, Any]:

@@ -11,6 +11,7 @@ import numpy as np
 from interplay.spacetime.blocks import Block, Kernel
 from interplay.spacetime.body import Body, Point
 from interplay.spacetime.ends import again
+from interplay.spacetime.part import Part
 from interplay.spacetime.problem import Law, Stage
 from interplay.spacetime.sharing import Clock, Curve
 
@@ -42,11 +43,11 @@ class Meeting:
             far = float(unknowns.guess[first.q[-1, 0]] - unknowns.guess[first.q[0, 0]])
             self.travel = unknowns.add("travel", np.array([far]), 0.1, 100.0)
             for part in stage.parts.values():
-                self.blocks += [*again(part), self._comes(part)]
+                self.blocks += [*again(part), self._comes(part, self.travel)]
 
-    def _comes(self, part: Any) -> Block:
+    def _comes(self, part: Part, travel: np.ndarray) -> Block:
         """A full cycle ends so far ahead, and heads as before."""
-        where = np.concatenate([part.q[[0, -1]][:, [0, 1, 3]].ravel(), self.travel])[None]
+        where = np.concatenate([part.q[[0, -1]][:, [0, 1, 3]].ravel(), travel])[None]
         kernel = Kernel("comes", 7, 0, lambda y, c: (0, y[3:6] - y[:3] - ca.vertcat(y[6], 0, 0)))
         zero = np.zeros((1, 3))
         return Block(kernel, where, np.zeros((1, 0)), zero, zero, lambda p, r: f"way of {part.body.name}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import NamedTuple
 
 import numpy as np
@@ -27,8 +27,6 @@ from interplay.spacetime.styles import style
 
 MESHES = 3
 """How many meshes are tried at most."""
-PALMS = 0.038
-"""How near the middles of hands that hold each other may come [m]: palm to palm."""
 APART = 0.26
 """How far apart people begin, for each metre of what both are high together, over 2 [1]."""
 DOMINATES = 10.0
@@ -107,11 +105,9 @@ def together(
     hands = tuple(((one.name, len(roles[one.name].pulled) - 1), (other.name, 0)) for one, other in pairwise(walkers))
     bonds: list[Bond] = [hold_hands(one, other) for one, other in hands]
     for (one, _), (other, _) in hands:
-        near = {
-            ("left_hand", "right_hand"): PALMS,
-            ("left_hand", "right_forearm"): 0.0,
-            ("left_forearm", "right_hand"): 0.0,
-        }
+        near: dict[tuple[str, str], float] = dict.fromkeys(
+            product(("left_hand", "left_forearm"), ("right_hand", "right_forearm")), 0.0
+        )
         bonds += [keep_apart(one, other, near, 0.12), *_glances(bodies[one], bodies[other])]
     bonds.append(_pace(speed) if speed is not None else _per_metre)
     laws: list[Law] = [_begins(walkers[0].name), meet(*bonds, cycle=True)]

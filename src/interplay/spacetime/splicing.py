@@ -10,7 +10,6 @@ from interplay.spacetime.actions import Gaits
 from interplay.spacetime.ends import moved, place_of
 from interplay.spacetime.part import Style
 from interplay.spacetime.rows import OTHER, Row
-from interplay.spacetime.styles import FITTED
 
 INTERVAL = 0.03
 """About how long an interval is at first [s]."""
@@ -44,12 +43,12 @@ def placed(row: Row, heading: float, begin: Sequence[float] | None = None, end: 
     return row._replace(knots=knots._replace(q=q))
 
 
-def headed(
-    manner: Style, heading: float, turning: float = FITTED["walk"].turning, leaning: float | None = None
-) -> Style:
+def headed(manner: Style, heading: float, turning: float | None = None, leaning: float | None = None) -> Style:
     """Return the style of who heads elsewhere; what it costs to turn off the way, and to lean [1/rad²]."""
     rest, posture = manner.rest.copy(), manner.posture.copy()
-    rest[3], posture[3] = heading, turning
+    rest[3] = heading
+    if turning is not None:
+        posture[3] = turning
     if leaning is not None:
         posture[4:6] = leaning
     ties = tuple(tie._replace(value=tie.value + heading) if tie.parts[0][0] == 3 else tie for tie in manner.ties)

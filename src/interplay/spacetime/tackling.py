@@ -8,9 +8,11 @@ from typing import Any, NamedTuple
 import casadi as ca
 import numpy as np
 
+from interplay.errors import InputError
 from interplay.spacetime.avoiding import Ball, balls
 from interplay.spacetime.blocks import INF, Block, Kernel
 from interplay.spacetime.body import Body
+from interplay.spacetime.ends import Knots
 from interplay.spacetime.meeting import Bond, Meeting
 from interplay.spacetime.problem import Problem, Turn, Window
 
@@ -63,7 +65,7 @@ def dodge(she: str, he: str, margin: float) -> Bond:
         if she not in meeting.stage.parts or he in meeting.stage.parts:
             return []
         roles = meeting.stage.problem.roles
-        centre, radius = sphere(roles[he].body, np.asarray(roles[he].knots.q[-1]))
+        centre, radius = sphere(roles[he].body, _known(meeting, he).q[-1])
         mine = [ball for ball in balls(roles[she].body) if roles[she].body.links[ball.point.link].name in TRUNK]
 
         def rows(own: Any, _: Any) -> Any:
@@ -160,8 +162,7 @@ def _at_end(
     """Return rows of the states of two characters at the end, of whom the second is known."""
     part, known = meeting.stage.parts[who], meeting.stage.problem.roles[other]
     n, m = part.body.n, known.body.n
-    knots = known.knots
-    assert knots is not None
+    knots = _known(meeting, other)
 
     def inner(y: Any, c: Any) -> tuple[Any, Any]:
         return 0, rows((y[:n], y[n:]), (c[:m], c[m:]))
@@ -171,3 +172,11 @@ def _at_end(
     return Block(
         Kernel("at end", 2 * n, 2 * m, inner), where, constants, np.array([low]), np.array([high]), lambda p, r: name
     )
+
+
+def _known(meeting: Meeting, who: str) -> Knots:
+    """Return what is known of who is not free."""
+    knots = meeting.stage.problem.roles[who].knots
+    if knots is None:
+        raise InputError(f"{who}: expected a motion to begin with, as who tackles or dodges plans against it")
+    return knots
