@@ -1,5 +1,4 @@
-"""Measures for docs/simulated.md: quiet standing, how far the king reaches, the programs of abe2007's Table 1, and
-what programs cost in which rows gave way.
+"""Measures for docs/simulated.md: quiet standing, the king's reach, the programs of abe2007's Table 1, what conflicts cost.
 
 python tools/measure_simulated.py quiet|reach|programs|ordeals
 """
@@ -10,6 +9,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 
@@ -124,7 +124,7 @@ def programs() -> None:
 class _Timed(IntegratedController):
     """Times plans in which rows gave way."""
 
-    cost: list[float] = []
+    cost: ClassVar[list[float]] = []
 
     def solve(self, state, demands):
         begin = time.process_time()
