@@ -1,4 +1,4 @@
-"""Measures for docs/simulated.md: quiet standing, the king's reach, programs of abe2007's Table 1, and programs that gave way.
+"""Measures for docs/simulated.md: quiet standing, the king's reach, the programs of abe2007's Table 1, what conflicts cost.
 
 python tools/measure_simulated.py quiet|reach|programs|ordeals
 """
