@@ -20,10 +20,8 @@ from interplay.spacetime.meeting import meet, places  # noqa: E402
 from interplay.spacetime.part import PULL, Part, Phase  # noqa: E402
 from interplay.spacetime.problem import Problem, Role, Stage  # noqa: E402
 from interplay.spacetime.rounds import Alternating  # noqa: E402
-from interplay.spacetime.rows import row_of  # noqa: E402
 from interplay.spacetime.sharing import Clock, Curve  # noqa: E402
 from interplay.spacetime.styles import style  # noqa: E402
-from interplay.spacetime.tackling import Horizon, gap, sphere, sphere_gap  # noqa: E402
 
 WALK = GAITS["walk"]
 OTHER = tuple(phase._replace(intervals=phase.intervals + 1, seconds=1.07 * phase.seconds) for phase in WALK)
@@ -135,40 +133,6 @@ def test_balls_are_where_bodies_are(pair):
         b = body.bodies[ball.point.link]
         assert_allclose(d.xpos[b] + d.xmat[b].reshape(3, 3) @ ball.point.place, place, atol=1e-12)
         assert 0.02 < ball.radius < 0.25
-
-
-def test_gap_and_sphere_of_a_tackler(pair):
-    """Who stands beside another is beyond touching by as much as is between their balls; and out of a sphere by the same measure."""
-    bodies = tuple(role.body for role in pair.values())
-    q = [body.coordinates(body.scene.qpos) for body in bodies]
-    v = np.zeros(bodies[0].n)
-    v[1] = 2.0
-    far, closing = gap(bodies, (q[0], v), (q[1], np.zeros(bodies[1].n)))
-    assert 0.1 < far < 0.5
-    assert 1.5 < closing <= 2.0
-    centre, radius = sphere(bodies[0], q[0])
-    near = sphere_gap(bodies[1], q[1], centre, radius)
-    q[1][1] += 3.0
-    assert sphere_gap(bodies[1], q[1], centre, radius) == pytest.approx(near + 3.0, abs=0.2)
-
-
-def test_who_adjusts_last_and_by_how_much_the_horizon_decreases(pair):
-    """Each time all have planned, the interval halves; the last one to plan is the one who was said."""
-    problem = Problem(
-        {
-            who: row_of(role.body, WALK * 4, role.begin, role.style).role(role.body, role.style)
-            for who, role in pair.items()
-        }
-    )
-    for last in pair:
-        turns = list(Horizon(("ann", "ben"), last, 2).turns(problem))
-        assert turns[-1].free[0].who == last
-        shares = []
-        for turn in turns:
-            (window,) = turn.free
-            seconds = [phase.seconds for phase in problem.roles[window.who].phases]
-            shares.append(sum(seconds[window.first :]) / sum(seconds))
-        assert_allclose(shares, [1.0, 0.5, 0.5, 0.25][: len(turns)], atol=0.12)
 
 
 def test_rubber_bands_stiffen():

@@ -43,7 +43,7 @@ def keep(name: str, arrays: dict[str, np.ndarray]) -> None:
         handle, new = tempfile.mkstemp(suffix=".new", dir=place)
         try:
             with os.fdopen(handle, "wb") as file:
-                np.savez(file, **arrays)
+                np.savez_compressed(file, **arrays)  # pyright: ignore[reportArgumentType]
             os.replace(new, place / f"{name}.npz")
         except BaseException:
             Path(new).unlink(missing_ok=True)

@@ -9,7 +9,7 @@ import numpy as np
 
 from interplay.errors import InputError
 from interplay.motion.clip import Clip
-from interplay.spacetime.body import Body
+from interplay.spacetime.body import Body, Point
 from interplay.spacetime.ends import Knots, knots_of, moved, place_of
 from interplay.spacetime.part import FLAT, HEEL, SIDES, SWING, TOE, Course, Part, Phase, Style
 from interplay.spacetime.problem import Role
@@ -33,9 +33,10 @@ class Row(NamedTuple):
         seconds = knots.rate * [phase.intervals for phase in part.phases]
         return Row(tuple(p._replace(seconds=float(s)) for p, s in zip(part.phases, seconds, strict=True)), knots)
 
-    def role(self, body: Body, style: Style) -> Role:
-        """Return it as what a role begins with."""
-        return Role(body, self.phases, style, self.knots.course(self.phases), self.knots)
+    def role(self, body: Body, style: Style, pulled: tuple[Point, ...] = ()) -> Role:
+        """Return it as what a role begins with, at some of whose points others may pull."""
+        knots = self.knots._replace(pull=np.zeros((len(self.knots.tau), len(pulled), 3)))
+        return Role(body, self.phases, style, knots.course(self.phases), knots, pulled)
 
     def on(self, intervals: Sequence[int]) -> Row:
         """Return it on another mesh."""
