@@ -49,6 +49,8 @@ OUTWARD, INWARD = 0.1, 0.04
 """How far legs are turned outward and lean inward on the mean [rad]."""
 POINTED = 0.03
 """How far feet point down in what is liked best [rad]."""
+CALM, CALM_FEET = 0.001, 0.01
+"""What squares of joints' speeds cost: next to nothing, but the solver creeps along what costs nothing, such as a foot's angle in the air."""
 
 _GROUPS = {
     "hip_flexion": "hip",
@@ -63,7 +65,7 @@ _GROUPS = {
 def style(body: Body, kind: str = "walk", weights: Weights | None = None) -> Style:
     """Return what is minimised: torques and their rates, arms that swing against legs, a trunk and a head that stay upright and look ahead."""
     weights, n = weights or CHOSEN[kind], body.n
-    rest, posture, calm = np.zeros(n), np.zeros(n), np.zeros(n)
+    rest, posture, calm = np.zeros(n), np.zeros(n), np.full(n, CALM)
     rest[ROOT:] = body.coordinates(body.scene.qpos)[ROOT:]
     size = (75 * 1.74 / (body.mass * body.height)) ** 2
     effort, given = np.zeros(n - ROOT), weights._asdict()
@@ -72,15 +74,17 @@ def style(body: Body, kind: str = "walk", weights: Weights | None = None) -> Sty
         trunk = any(part in joint for part in ("torso", "neck", "head", "waist"))
         effort[k] = given[_GROUPS.get(_one_side(joint), "arms" if arm else "trunk" if trunk else "frontal")]
         if arm:
-            posture[ROOT + k], calm[ROOT + k] = 0.5, 0.001
+            posture[ROOT + k] = 0.5
         if trunk:
             posture[ROOT + k], calm[ROOT + k] = 0.5, 0.002
         if "hip_abduction" in joint or "hip_rotation" in joint:
             rest[ROOT + k], posture[ROOT + k] = (OUTWARD if "rotation" in joint else -INWARD), weights.narrow
         if "ankle" in joint:
-            posture[ROOT + k], rest[ROOT + k] = weights.foot, -POINTED if "flexion" in joint else 0.0
+            posture[ROOT + k], calm[ROOT + k] = weights.foot, CALM_FEET
+            rest[ROOT + k] = -POINTED if "flexion" in joint else 0.0
         if "elbow" in joint:
             rest[ROOT + k] = ELBOWS[kind]
+    calm[:3] = 0.0
     posture[3:6], calm[3:6] = (weights.turning, weights.pelvis, weights.pelvis), 0.005
     rest[5] = LEAN[kind]
     effort *= size
