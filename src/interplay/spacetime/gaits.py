@@ -35,6 +35,8 @@ USUAL = {"walk": 1.3, "run": 3.0}
 """At what speed [m/s] a man of 1.74 m takes about as long as they say."""
 APART = {"walk": 0.5, "run": 1.0}
 """By how much an unusual speed is off that of the gait it begins with [m/s]."""
+QUICKER = 0.45
+"""By which power of a change of speed steps are quicker, in the guess; the rest is longer steps."""
 BEND = {"walk": 0.7, "run": 1.1}
 """How far knees bend as they pass, in the guess [rad]."""
 
@@ -103,13 +105,15 @@ def gait(body: Body, kind: str, speed: float, progress: Progress | None = None, 
 
 
 def hurried(gait: Gait, share: float) -> tuple[tuple[Phase, ...], Course]:
-    """Return a gait as a guess of a faster or slower one: as it is, but with other steps."""
+    """Return a gait as a guess of one so many times as fast: about half of that by longer steps, half by quicker ones."""
     part, x = gait.part, gait.x
-    phases = tuple(p._replace(seconds=float(x[part.rate[k]]) * p.intervals) for k, p in enumerate(part.phases))
+    longer, slower = share ** (1.0 - QUICKER), share**-QUICKER
+    phases = tuple(p._replace(seconds=slower * float(x[part.rate[k]]) * p.intervals) for k, p in enumerate(part.phases))
     course = part.course(x, np.linspace(0.0, part.times(x)[-1], 81))[0]
-    for one in (course.q, course.v):
-        one[:, 0] *= share
-    return phases, course
+    q, v = course.q.copy(), course.v / slower
+    for one in (q, v):
+        one[:, 0] *= longer
+    return phases, course._replace(time=slower * course.time, q=q, v=v)
 
 
 def half_cycle(who: str, speed: float) -> Law:
