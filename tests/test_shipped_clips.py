@@ -1,4 +1,4 @@
-"""The clips that come with Interplay: what each one shows, that its scenario still performs it, that others can follow it."""
+"""The clips that come with Interplay: what each one shows, that what it was made by still makes it, that others can follow it."""
 
 import importlib.util
 from pathlib import Path
@@ -11,6 +11,17 @@ from interplay.catalogue import check, scenario
 from interplay.motion.clip_file import SHIPPED, shipped_clips
 
 TOOL = Path(__file__).parents[1] / "tools" / "make_clips.py"
+PERFORMED = sorted(path.stem for path in SHIPPED.glob("*.yaml"))
+GAITS = {
+    "walk_slow": 0.8,
+    "walk": 1.3,
+    "walk_fast": 1.8,
+    "run_slow": 2.0,
+    "run": 3.0,
+    "run_fast": 4.0,
+    "child_walk": 0.9,
+}
+"""How fast each is [m/s]."""
 
 
 def body_paths(name, *bodies):
@@ -24,23 +35,65 @@ def body_paths(name, *bodies):
     return clip.time, *np.moveaxis(np.array(out), 1, 0)
 
 
-def test_each_has_the_scenario_it_was_made_by():
-    assert shipped_clips() == sorted(path.stem for path in SHIPPED.glob("*.yaml"))
+def tool():
+    spec = importlib.util.spec_from_file_location("make_clips", TOOL)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_each_has_the_scenario_it_was_made_by_or_is_a_gait():
+    assert shipped_clips() == sorted([*PERFORMED, *GAITS])
     assert {"wave", "reach", "squat", "turn_and_look", "boxing_guard", "dodge_left", "duck"} <= set(shipped_clips())
 
 
-@pytest.mark.parametrize("name", [pytest.param(n, marks=[pytest.mark.slow] * (n != "duck")) for n in shipped_clips()])
+@pytest.mark.parametrize("name", [pytest.param(n, marks=[pytest.mark.slow] * (n != "duck")) for n in PERFORMED])
 def test_its_scenario_performs_it(name):
-    spec = importlib.util.spec_from_file_location("make_clips", TOOL)
-    tool = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(tool)
-    again, kept = tool.performed(SHIPPED / f"{name}.yaml"), ip.Clip.load(name)
+    again, kept = tool().performed(SHIPPED / f"{name}.yaml"), ip.Clip.load(name)
     assert again.motions["she"].joints == kept.motions["she"].joints
     np.testing.assert_allclose(again.motions["she"].angles, kept.motions["she"].angles, atol=2e-3)
     assert again.touches == kept.touches
 
 
-@pytest.mark.parametrize("name", shipped_clips())
+@pytest.mark.slow
+@pytest.mark.parametrize("name", GAITS)
+def test_its_composition_makes_it(name):
+    pytest.importorskip("casadi")
+    again, kept = tool().composed(name), ip.Clip.load(name)
+    assert again.motions["she"].joints == kept.motions["she"].joints
+    assert again.duration == pytest.approx(kept.duration, rel=0.02)
+    frames = min(len(again.time), len(kept.time))
+    off = np.abs(again.motions["she"].angles[:frames] - kept.motions["she"].angles[:frames])
+    assert off.mean() < np.radians(1.0)
+
+
+@pytest.mark.parametrize("name", GAITS)
+def test_gaits_are_as_fast_as_they_are_called_and_their_feet_stand_where_they_touch(name):
+    clip = ip.Clip.load(name)
+    root = clip.motions["she"].root
+    assert (root[-1, 0] - root[0, 0]) / clip.duration == pytest.approx(GAITS[name], rel=0.05)
+    assert abs(root[-1, 1] - root[0, 1]) < 0.03
+    child = name == "child_walk"
+    scene = ip.Scene().add(ip.Humanoid.child(1.15, 21.0) if child else ip.Humanoid(1.74, 68), "she")
+    terms, soles = scene.kinematics(), {"she/left_sole": [], "she/right_sole": []}
+    for q in clip.configurations(scene):
+        terms.place(q)
+        for sole, places in soles.items():
+            places.append(ip.Frame(scene, sole).pose(terms)[0].copy())
+    for sole in soles:
+        flat = clip.touching(sole)
+        assert flat.any()
+        places, still = np.array(soles[sole]), flat[1:] & flat[:-1]
+        assert np.abs(np.diff(places, axis=0)[still]).max() < 2e-3
+        assert np.abs(places[flat, 2]).max() < 5e-3
+    left, right = (
+        sum(clip.touching(f"she/{side}_{part}") for part in ("heel", "sole", "toes")) for side in ("left", "right")
+    )
+    flies = ((left == 0) & (right == 0))[:-1].any()  # at the end of the clip all that touches ends
+    assert flies == name.startswith("run")
+
+
+@pytest.mark.parametrize("name", PERFORMED)
 def test_feet_stay_where_they_are(name):
     _, left, right = body_paths(name, "left_sole", "right_sole")
     for foot in (left, right):
