@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import product
 from typing import Any, ClassVar, Literal
 
 from pydantic import Field
@@ -49,11 +48,7 @@ class HandInHand(base.Composition):
         ]
         leader = self.p.leader or None
         walked = together(walkers, self.p.speed, leader, progress=progress)
-        touching = [
-            (f"{one}/left_{a}", f"{other}/right_{b}")
-            for (one, _), (other, _) in walked.hands
-            for a, b in product(("hand", "forearm"), repeat=2)
-        ]
+        touching = [(f"{one}/left_hand", f"{other}/right_hand") for (one, _), (other, _) in walked.hands]
 
         def said(found: Found) -> dict[str, Any]:
             return {name: value for hands in walked.hands for name, value in between(*hands)(found).items()}
@@ -62,4 +57,5 @@ class HandInHand(base.Composition):
 
 
 def _model(height: float, mass: float) -> ip.Humanoid:
-    return ip.Humanoid.child(height, mass) if height < SMALL else ip.Humanoid(height, mass)
+    kind = ip.Humanoid.child if height < SMALL else ip.Humanoid
+    return kind(height, mass, springs=True)
