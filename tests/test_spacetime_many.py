@@ -173,13 +173,16 @@ def test_rubber_bands_stiffen():
 
 @pytest.mark.slow
 def test_two_people_walk_hand_in_hand():
-    """Gap below a centimetre between knots, too; forces opposite; both physical in plain MuJoCo."""
+    """Gap below a centimetre between knots, too; both physical in plain MuJoCo; nothing goes through anything but hand and hand."""
     found = composition("hand_in_hand")({"who": "equal", "rounds": 1}).compose()
     assert found.solutions[-1].solved
     for worth in found.worth.values():
         assert worth.root_mean < 0.01
         assert worth.root_worst < 0.1
         assert worth.slip < 1.5e-3
+        assert worth.torque_ratio < 1.0
+        assert worth.limit_violation == 0.0
+        assert worth.depth < 5e-3
     gaps = [value for name, value in found.between.items() if "gap" in name]
     assert gaps
     assert max(gaps) < 0.01

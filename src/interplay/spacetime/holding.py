@@ -16,8 +16,6 @@ from interplay.spacetime.part import PULL, Style, hermite
 from interplay.spacetime.problem import Found
 from interplay.spacetime.sharing import Curve
 
-WITHIN = 0.002
-"""How far a held hand may be from the way that both share, along each axis, at knots [m]."""
 GRIP = 120.0
 """What a hand holds at most along each axis [N]."""
 EASE, STEADY = 0.1, 0.5
@@ -50,8 +48,8 @@ def hold_hands(one: Hand, other: Hand) -> Bond:
         unknowns = stage.unknowns
         unknowns.low[force.coefficients], unknowns.high[force.coefficients] = -GRIP / PULL, GRIP / PULL
         return [
-            meeting.keeps(first, _point(meeting, one), way, WITHIN),
-            meeting.keeps(second, _point(meeting, other), way, WITHIN),
+            meeting.keeps(first, _point(meeting, one), way),
+            meeting.keeps(second, _point(meeting, other), way),
             pulls(meeting, one, force, 1.0),
             pulls(meeting, other, force, -1.0),
             eased(force),

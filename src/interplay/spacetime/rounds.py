@@ -112,7 +112,7 @@ def together(
         bonds += [side_by_side(one, other, HELD), *_glances(bodies[one], bodies[other])]
     bonds.append(_pace(speed) if speed is not None else _per_metre)
     laws: list[Law] = [_begins(walkers[0].name), meet(*bonds, cycle=True)]
-    return Walked(find(Problem(roles, laws), schedule, meshes=MESHES, progress=progress), alone, hands)
+    return Walked(find(Problem(roles, laws), schedule, near=True, meshes=MESHES, progress=progress), alone, hands)
 
 
 def _beside(walkers: Sequence[Walker]) -> list[float]:
