@@ -19,7 +19,7 @@ from interplay.spacetime.blocks import INF, Block, Kernel
 from interplay.spacetime.body import Body, Point
 from interplay.spacetime.meeting import Bond, Meeting, place_of
 
-NEAR = 0.25
+NEAR = 0.12
 """Balls that are guessed to come nearer than so much to the wall stay on their side of it [m]; others are farther than they can come."""
 BETWEEN = 0.004
 """How far from the wall they stay at knots [m]: between them they may come nearer."""
