@@ -17,7 +17,6 @@ from interplay.spacetime.solving import Progress
 CASTS = {
     "mother_and_child": (("mother", 1.68, 60.0, 4, "left"), ("child", 1.15, 21.0, 6, "right")),
     "equal": (("ann", 1.68, 60.0, 2, "left"), ("ben", 1.80, 75.0, 2, "right")),
-    "three": (("mother", 1.68, 60.0, 4, "left"), ("child", 1.15, 21.0, 6, "right"), ("father", 1.80, 75.0, 4, "right")),
 }
 """Who walk, from right to left: height [m], mass [kg], and how many steps each takes in the same time, and
 which foot lands first."""
@@ -34,7 +33,7 @@ class HandInHand(base.Composition):
     class Parameters(base.Parameters):
         """Who, how fast, and who leads."""
 
-        who: Literal["mother_and_child", "equal", "three"] = Field("equal", description="who walk")
+        who: Literal["mother_and_child", "equal"] = Field("equal", description="who walk")
         speed: float = Field(1.0, ge=0.6, le=1.6, description="of all [m/s]")
         leader: str = Field("", description="whose own way of walking counts more, by name")
         rounds: int = Field(2, ge=1, le=100, description="how often what was found is repeated")

@@ -26,6 +26,9 @@ is in the objective."""
 LOOSE = 0.15
 """What it costs an arm that is held to be off its rest [1/rad²]."""
 
+LOWER, REACHES = 0.15, 1.5
+"""By how much lower a hand hangs of one whose forearm reaches up to the other's [m], and how far her elbow bends then [rad]."""
+
 Hand = tuple[str, int]
 
 
@@ -188,6 +191,12 @@ def meeting_hands(one: Body, other: Body, q: np.ndarray, p: np.ndarray) -> tuple
             )
         ],
     )
+
+    hang = np.asarray(at(q, p)).reshape(4, 3)[[1, 3], 2]
+    for body, first, rises in ((one, 0, hang[1] - hang[0]), (other, count, hang[0] - hang[1])):
+        if rises > LOWER:  # a small one's forearm reaches up, not her elbow aside
+            elbow = next(k for k, z in enumerate(arms[first > 0]) if "elbow" in body.joints[z - ROOT])
+            begin[first + elbow] = min(REACHES, high[first + elbow] - 0.05)
 
     def put(z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         mine, hers = q.copy(), p.copy()

@@ -27,7 +27,7 @@ from interplay.spacetime.styles import style
 
 MESHES = 3
 """How many meshes are tried at most."""
-APART = 0.38
+APART = 0.36
 """How far apart people begin, for each metre of what both are high together, over 2 [1]."""
 HELD = ("left_hand", "right_hand")
 """Links that may be on either side of the wall between two who hold hands."""
