@@ -281,8 +281,8 @@ def test_a_state_that_cannot_be_is_never_shown(monkeypatch):
     house = House(dt=0.01).do(Play()).wait(0.3)
     advance = house.sim.world.advance
 
-    def broken(state, solution, time):
-        new = advance(state, solution, time)
+    def broken(state, plan, terms, time):
+        new = advance(state, plan, terms, time)
         lost = new.state.with_(qpos=np.full_like(new.state.qpos, NAN))
         return new._replace(state=lost) if time > 0.5 else new
 

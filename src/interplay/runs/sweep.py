@@ -1,8 +1,9 @@
 """The push sweep: how hard a character may be pushed on the chest, from all sides, until she falls (simulated world).
 
-A push lasts 0.1 s; she survives it if she does not fall, her centre of mass stays above 0.7 of its height, and 4 s later she is at rest:
-her capture point is over the feet that she stands on. Impulses grow until two in a row are not survived; what counts is the largest of
-all before the first that was not, which is then halved towards.
+A push lasts 0.1 s; she survives it if she does not fall, her centre of mass stays above 0.7 of its height, and she comes to rest:
+4 s later, or while she is on her way back after that, 8 s later at most, her capture point is over the feet that she stands on.
+Impulses grow until two in a row are not survived; what counts is the largest of all before the first that was not, which is then
+halved towards.
 """
 
 from __future__ import annotations
@@ -30,8 +31,8 @@ from interplay.scene.scene import GROUND, Scene
 from interplay.simulation import Simulation
 from interplay.worlds.simulated import SimulatedWorld
 
-SETTLED, PUSHED, LATER = 1.0, 0.1, 4.0
-"""When she is pushed [s], how long, and how long after the push she is at rest."""
+SETTLED, PUSHED, LATER, LATEST = 1.0, 0.1, 4.0, 8.0
+"""When she is pushed [s], how long, and how long after the push she is at rest: at least, and at most, if she is on her way back then."""
 LOWEST = 0.7
 """The part of its height above which the centre of mass stays."""
 GRID, MOST, HALVINGS = 3.0 / 68.0, 3.0, 2
@@ -210,11 +211,18 @@ def survived(scene: Scene, case: Case, impulse: float) -> bool:
                 sim.contacts.add(sole, GROUND, **dict(how.contact))
         force = impulse / PUSHED
         sim.live.push(f"{WHO}/chest", (force * math.cos(angle), force * math.sin(angle), 0.0), PUSHED)
-        while sim.time < SETTLED + PUSHED + LATER:
+        while (since := sim.time - SETTLED - PUSHED) < LATEST:
             sim.step()
             if sim.fallen or sim.com(WHO)[0][2] < lowest:
                 return False
+            if since >= LATER and _at_rest(sim):
+                return True
     except (StepError, ContactError):
-        return False
+        pass
+    return False
+
+
+def _at_rest(sim: Simulation) -> bool:
+    """Return whether her capture point is over the feet that she stands on."""
     soles = {s.name for c in sim.contacts for s in (c.first, c.second)} - {GROUND}
     return bool(soles) and off(sim, soles, capture(sim, WHO, GROUND).point) == 0.0
