@@ -49,10 +49,10 @@ def balls(body: Body) -> list[Ball]:
     return out
 
 
-def side_by_side(right: str, left: str, but: Collection[str] = (), margin: float = 0.0) -> Bond:
-    """Return the bond of two who head along x, and have a wall along x between them: somewhere along y, where is free.
+def side_by_side(right: str, left: str, but: Collection[str] = ()) -> Bond:
+    """Return the bond of two who head along x, and have a wall along x between them: where along y is free.
 
-    ``but``: links that may be on either side, as hands that hold each other; ``margin``: how far all else is from the wall [m].
+    ``but``: links that may be on either side, as hands that hold each other.
     """
 
     def bond(meeting: Meeting) -> list[Block]:
@@ -67,23 +67,17 @@ def side_by_side(right: str, left: str, but: Collection[str] = (), margin: float
         wall = stage.unknowns.add("wall", np.array([between]))
         if not {right, left} <= set(stage.parts):
             stage.unknowns.low[wall] = stage.unknowns.high[wall] = between
-        return [
-            _stays(
-                meeting,
-                who,
-                wall,
-                side,
-                [b for b, far in zip(mine, reach - side * between, strict=True) if far > -NEAR],
-                margin,
-            )
-            for who, (side, mine, reach) in both.items()
-            if who in stage.parts
-        ]
+        blocks = []
+        for who, (side, mine, reach) in both.items():
+            near = [ball for ball, far in zip(mine, reach, strict=True) if far - side * between > -NEAR]
+            if who in stage.parts:
+                blocks.append(_stays(meeting, who, wall, side, near))
+        return blocks
 
     return bond
 
 
-def _stays(meeting: Meeting, who: str, wall: np.ndarray, side: float, mine: list[Ball], margin: float) -> Block:
+def _stays(meeting: Meeting, who: str, wall: np.ndarray, side: float, mine: list[Ball]) -> Block:
     """Return what keeps balls of a character on its side of a wall, at knots: ``side`` is that to which the wall is along y."""
     part = meeting.stage.parts[who]
     body, n = part.body, part.body.n
@@ -93,7 +87,7 @@ def _stays(meeting: Meeting, who: str, wall: np.ndarray, side: float, mine: list
     def inner(y: Any, c: Any) -> tuple[Any, Any]:
         return 0, ca.vertcat(*(side * (y[n] - place_of(body, ball.point, y[:n])[1]) for ball in mine))
 
-    low = np.tile([ball.radius + BETWEEN + margin for ball in mine], (len(free), 1))
+    low = np.tile([ball.radius + BETWEEN for ball in mine], (len(free), 1))
     return Block(
         Kernel("wall", n + 1, 0, inner),
         where,

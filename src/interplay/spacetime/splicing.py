@@ -35,7 +35,9 @@ def meshed(row: Row, seconds: float) -> Row:
 def placed(row: Row, heading: float, begin: Sequence[float] | None = None, end: Sequence[float] | None = None) -> Row:
     """Return a row whose way goes somewhere [rad], and begins or ends at a place (x, y); if neither is said, its middle is at 0, 0."""
     ahead = row.knots.q[-1, :2] - row.knots.q[0, :2]
-    origin = np.array([*row.knots.q[0, :2], np.arctan2(ahead[1], ahead[0])])  # hips turn, and where they begin is not the way
+    origin = np.array(
+        [*row.knots.q[0, :2], np.arctan2(ahead[1], ahead[0])]
+    )  # hips turn, and where they begin is not the way
     knots = moved(row.knots, origin, np.array([0.0, 0.0, heading]))
     middle = -0.5 * (knots.q[0, :2] + knots.q[-1, :2])
     shift = middle if begin is None else np.asarray(begin) - knots.q[0, :2]
