@@ -10,7 +10,7 @@ import interplay as ip
 ca = pytest.importorskip("casadi")
 
 from interplay.compositions import composition  # noqa: E402
-from interplay.spacetime.avoiding import balls  # noqa: E402
+from interplay.spacetime.avoiding import BETWEEN, balls, side_by_side  # noqa: E402
 from interplay.spacetime.blocks import Program, Unknowns  # noqa: E402
 from interplay.spacetime.body import Body  # noqa: E402
 from interplay.spacetime.checking import sampled  # noqa: E402
@@ -135,6 +135,35 @@ def test_balls_are_where_bodies_are(pair):
         assert 0.02 < ball.radius < 0.25
 
 
+def test_who_stays_on_her_side_of_a_wall_goes_through_nobody(pair):
+    """Rows hold exactly where all balls are on their sides: by the places that MuJoCo gives; hands that are held are left out."""
+    stage = Stage(Problem(pair, []), Problem(pair, []).whole())
+    blocks = [
+        b for b in meet(side_by_side("ann", "ben", ("left_hand", "right_hand")))(stage) if b.kernel.name == "wall"
+    ]
+    assert len(blocks) == 2
+    unknowns = stage.unknowns
+    ((_, at, _),) = (one for one in unknowns.names if one[0] == "wall")
+    for block, (who, side) in zip(blocks, (("ann", 1.0), ("ben", -1.0)), strict=True):
+        body = pair[who].body
+        m, d = body.scene.model, mujoco.MjData(body.scene.model)
+        q = unknowns.guess[block.where[0, :-1]]
+        d.qpos[:] = body.scene.qpos
+        d.qpos[body.qpos_start : body.qpos_start + body.n + 1] = body.configuration(q[None])[0]
+        mujoco.mj_kinematics(m, d)
+        room = []
+        for ball in balls(body):
+            b = body.bodies[ball.point.link]
+            y = (d.xpos[b] + d.xmat[b].reshape(3, 3) @ ball.point.place)[1]
+            room.append((side * (unknowns.guess[at] - y), ball.radius + BETWEEN, body.links[ball.point.link].name))
+        found, low = block.values(unknowns.guess)[0], block.low[0]
+        for r, (value, least) in enumerate(zip(found, low, strict=True)):
+            link = block.label(0, r).split()[0]
+            assert "hand" not in link
+            assert any(np.allclose((value, least), one[:2], atol=1e-9) and link == one[2] for one in room)
+        assert any("forearm" in block.label(0, r) for r in range(len(low)))
+
+
 def test_rubber_bands_stiffen():
     """In each cycle by the same, whoever's turn it is; who has more turns has them in each cycle."""
     turns = list(Alternating(("mother", "mother", "child"), 3, 100.0).turns(None))  # pyright: ignore[reportArgumentType]
@@ -144,13 +173,16 @@ def test_rubber_bands_stiffen():
 
 @pytest.mark.slow
 def test_two_people_walk_hand_in_hand():
-    """Gap below a centimetre between knots, too; forces opposite; both physical in plain MuJoCo."""
+    """Gap below a centimetre between knots, too; both physical in plain MuJoCo; nothing goes through anything but hand and hand."""
     found = composition("hand_in_hand")({"who": "equal", "rounds": 1}).compose()
     assert found.solutions[-1].solved
     for worth in found.worth.values():
         assert worth.root_mean < 0.01
         assert worth.root_worst < 0.1
         assert worth.slip < 1.5e-3
+        assert worth.torque_ratio < 1.0
+        assert worth.limit_violation == 0.0
+        assert worth.depth < 5e-3
     gaps = [value for name, value in found.between.items() if "gap" in name]
     assert gaps
     assert max(gaps) < 0.01

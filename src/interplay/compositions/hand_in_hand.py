@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import product
 from typing import Any, ClassVar, Literal
 
 from pydantic import Field
@@ -18,7 +17,6 @@ from interplay.spacetime.solving import Progress
 CASTS = {
     "mother_and_child": (("mother", 1.68, 60.0, 4, "left"), ("child", 1.15, 21.0, 6, "right")),
     "equal": (("ann", 1.68, 60.0, 2, "left"), ("ben", 1.80, 75.0, 2, "right")),
-    "three": (("mother", 1.68, 60.0, 4, "left"), ("child", 1.15, 21.0, 6, "right"), ("father", 1.80, 75.0, 4, "right")),
 }
 """Who walk, from right to left: height [m], mass [kg], and how many steps each takes in the same time, and
 which foot lands first."""
@@ -35,8 +33,8 @@ class HandInHand(base.Composition):
     class Parameters(base.Parameters):
         """Who, how fast, and who leads."""
 
-        who: Literal["mother_and_child", "equal", "three"] = Field("equal", description="who walk")
-        speed: float = Field(1.0, ge=0.6, le=1.6, description="of all [m/s]")
+        who: Literal["mother_and_child", "equal"] = Field("equal", description="who walk")
+        speed: float = Field(1.0, ge=0.8, le=1.3, description="of all [m/s]")
         leader: str = Field("", description="whose own way of walking counts more, by name")
         rounds: int = Field(2, ge=1, le=100, description="how often what was found is repeated")
 
@@ -49,11 +47,7 @@ class HandInHand(base.Composition):
         ]
         leader = self.p.leader or None
         walked = together(walkers, self.p.speed, leader, progress=progress)
-        touching = [
-            (f"{one}/left_{a}", f"{other}/right_{b}")
-            for (one, _), (other, _) in walked.hands
-            for a, b in product(("hand", "forearm"), repeat=2)
-        ]
+        touching = [(f"{one}/left_hand", f"{other}/right_hand") for (one, _), (other, _) in walked.hands]
 
         def said(found: Found) -> dict[str, Any]:
             return {name: value for hands in walked.hands for name, value in between(*hands)(found).items()}
@@ -62,4 +56,5 @@ class HandInHand(base.Composition):
 
 
 def _model(height: float, mass: float) -> ip.Humanoid:
-    return ip.Humanoid.child(height, mass) if height < SMALL else ip.Humanoid(height, mass)
+    kind = ip.Humanoid.child if height < SMALL else ip.Humanoid
+    return kind(height, mass, springs=True)

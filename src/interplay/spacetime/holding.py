@@ -16,8 +16,6 @@ from interplay.spacetime.part import PULL, Style, hermite
 from interplay.spacetime.problem import Found
 from interplay.spacetime.sharing import Curve
 
-WITHIN = 0.002
-"""How far a held hand may be from the way that both share, along each axis, at knots [m]."""
 GRIP = 120.0
 """What a hand holds at most along each axis [N]."""
 EASE, STEADY = 0.1, 0.5
@@ -27,6 +25,9 @@ NAME, STIFFEST, SHARED = "hands", 1000.0, 0.02
 is in the objective."""
 LOOSE = 0.15
 """What it costs an arm that is held to be off its rest [1/rad²]."""
+
+LOWER, REACHES = 0.15, 1.5
+"""By how much lower a hand hangs of one whose forearm reaches up to the other's [m], and how far her elbow bends then [rad]."""
 
 Hand = tuple[str, int]
 
@@ -50,8 +51,8 @@ def hold_hands(one: Hand, other: Hand) -> Bond:
         unknowns = stage.unknowns
         unknowns.low[force.coefficients], unknowns.high[force.coefficients] = -GRIP / PULL, GRIP / PULL
         return [
-            meeting.keeps(first, _point(meeting, one), way, WITHIN),
-            meeting.keeps(second, _point(meeting, other), way, WITHIN),
+            meeting.keeps(first, _point(meeting, one), way),
+            meeting.keeps(second, _point(meeting, other), way),
             pulls(meeting, one, force, 1.0),
             pulls(meeting, other, force, -1.0),
             eased(force),
@@ -190,6 +191,12 @@ def meeting_hands(one: Body, other: Body, q: np.ndarray, p: np.ndarray) -> tuple
             )
         ],
     )
+
+    hang = np.asarray(at(q, p)).reshape(4, 3)[[1, 3], 2]
+    for body, first, rises in ((one, 0, hang[1] - hang[0]), (other, count, hang[0] - hang[1])):
+        if rises > LOWER:  # a small one's forearm reaches up, not her elbow aside
+            elbow = next(k for k, z in enumerate(arms[first > 0]) if "elbow" in body.joints[z - ROOT])
+            begin[first + elbow] = min(REACHES, high[first + elbow] - 0.05)
 
     def put(z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         mine, hers = q.copy(), p.copy()

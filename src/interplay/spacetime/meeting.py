@@ -52,13 +52,11 @@ class Meeting:
         zero = np.zeros((1, 3))
         return Block(kernel, where, np.zeros((1, 0)), zero, zero, lambda p, r: f"way of {part.body.name}")
 
-    def curve(
-        self, times: np.ndarray, values: np.ndarray, along: tuple[int, ...] = (), spacing: float = SPACING
-    ) -> Curve:
+    def curve(self, times: np.ndarray, values: np.ndarray, along: tuple[int, ...] = ()) -> Curve:
         """Return a curve of values (T, d) at real times (T,)."""
         unknowns = self.stage.unknowns
         span = float(unknowns.guess[self.duration[0]])
-        count = max(int(np.ceil(span / spacing)), 6)
+        count = max(int(np.ceil(span / SPACING)), 6)
         return Curve(unknowns, self.duration, times / span, values, count, self.travel, along)
 
     def guessed(self, who: str, points: Sequence[Point]) -> tuple[np.ndarray, np.ndarray]:
@@ -73,8 +71,8 @@ class Meeting:
         course = knots.course(role.phases)
         return course.time, places(role.body, points, course.q)
 
-    def keeps(self, who: str, point: Point, curve: Curve, within: float) -> Block:
-        """Return what keeps a point of a character on a way, at knots, to so much along each axis [m]."""
+    def keeps(self, who: str, point: Point, curve: Curve) -> Block:
+        """Return what keeps a point of a character on a way, at knots."""
         part = self.stage.parts[who]
         body, n = part.body, part.body.n
         read, constants = curve.window(self.clocks[who].knots())
@@ -83,45 +81,10 @@ class Meeting:
             value, place = curve.value(z[n:], c)
             return ca.vertcat(_places(body, [point], z[:n]) - value, place)
 
-        sides = zip((-within, within), curve.within(constants), strict=True)
-        low, high = (np.concatenate([np.full((len(read), 3), w), b], axis=1) for w, b in sides)
+        low, high = (np.concatenate([np.zeros((len(read), 3)), b], axis=1) for b in curve.within(constants))
         kernel = Kernel("keeps", n + curve.width, 2, lambda y, c: (0, y), outer)
         where = np.concatenate([part.q, read], axis=1)
         return Block(kernel, where, constants, low, high, lambda p, r: f"way of {who} at knot {p}")
-
-    def places(self, who: str, points: Sequence[Point]) -> tuple[np.ndarray, Block]:
-        """Return unknowns (K + 1, N, 3): where points of a character are at its knots, and what makes them so."""
-        part = self.stage.parts[who]
-        body, n, count = part.body, part.body.n, len(points)
-        found = places(body, points, self.stage.unknowns.guess[part.q])
-        where = self.stage.unknowns.add("places", found).reshape(len(found), -1)
-
-        def outer(z: Any, c: Any) -> Any:
-            return ca.vertcat(_places(body, points, z[:n]) - z[n:])
-
-        zero = np.zeros(where.shape)
-        kernel = Kernel("places", n + 3 * count, 0, lambda y, c: (0, y), outer)
-        all_of = np.concatenate([part.q, where], axis=1)
-        block = Block(
-            kernel, all_of, np.zeros((len(where), 0)), zero, zero, lambda p, r: f"places of {who} at knot {p}"
-        )
-        return where.reshape(-1, count, 3), block
-
-    def tied(self, who: str, where: np.ndarray, curves: Sequence[Curve], within: float) -> Block:
-        """Return what ties places (K + 1, N, 3) at knots of a character to ways, to so much along each axis [m]."""
-        windows = [curve.window(self.clocks[who].knots()) for curve in curves]
-        read, constants = (np.concatenate([one[k] for one in windows]) for k in (0, 1))
-        at = np.concatenate([where[:, k] for k in range(len(curves))])
-        one = curves[0]
-
-        def inner(y: Any, c: Any) -> tuple[Any, Any]:
-            value, place = one.value(y[3:], c)
-            return 0, ca.vertcat(y[:3] - value, place)
-
-        sides = zip((-within, within), one.within(constants), strict=True)
-        low, high = (np.concatenate([np.full((len(read), 3), w), b], axis=1) for w, b in sides)
-        kernel, whole = Kernel("tied", 3 + one.width, 2, inner), np.concatenate([at, read], axis=1)
-        return Block(kernel, whole, constants, low, high, lambda p, r: f"way of {who} at knot {p % len(where)}")
 
 
 Bond = Callable[[Meeting], "list[Block]"]

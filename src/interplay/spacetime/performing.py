@@ -62,7 +62,8 @@ class Performance(NamedTuple):
     def write(self, folder: str | Path, parameters: dict[str, Any] | None = None) -> Path:
         """Write recording, scene, clip and report into a folder."""
         folder, first = Path(folder), next(iter(self.worth))
-        camera = Camera(follow=f"{first}/pelvis", distance=3.2, azimuth=110.0)
+        azimuth = 110.0 if len(self.worth) == 1 else 215.0  # from the side people hide each other
+        camera = Camera(follow=f"{first}/pelvis", distance=3.2, azimuth=azimuth)
         arrays = (self.time, self.qpos, self.qvel, self.qacc, self.tau)
         write_recording(folder, self.scene, *arrays, name=self.name, camera=camera, phases=self.phases)
         self.clip().save(folder / CLIP_FILE)

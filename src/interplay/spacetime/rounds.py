@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from itertools import pairwise, product
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -12,7 +12,7 @@ import interplay as ip
 from interplay.errors import InputError
 from interplay.models.base import Model
 from interplay.spacetime.actions import Gaits
-from interplay.spacetime.avoiding import keep_apart
+from interplay.spacetime.avoiding import side_by_side
 from interplay.spacetime.blocks import Block, Kernel
 from interplay.spacetime.body import Body
 from interplay.spacetime.holding import Hand, arm_of, hold_hands, holding, meeting_hands
@@ -27,8 +27,10 @@ from interplay.spacetime.styles import style
 
 MESHES = 3
 """How many meshes are tried at most."""
-APART = 0.26
+APART = 0.36
 """How far apart people begin, for each metre of what both are high together, over 2 [1]."""
+HELD = ("left_hand", "right_hand")
+"""Links that may be on either side of the wall between two who hold hands."""
 DOMINATES = 10.0
 """How many times more a leader's comfort counts."""
 
@@ -96,6 +98,8 @@ def together(
         body, posture = bodies[walker.name], postures[walker.name]
         held = tuple(["right"] * (k > 0) + ["left"] * (k + 1 < len(walkers)))
         row = placed(meshed(alone[walker.name], seconds), 0.0, begin=(0.0, beside))
+        for one in (row.knots.v, row.knots.q):  # all come equally far
+            one[:, 0] *= begin * seconds / row.knots.q[-1, 0]
         for side in held:
             row.knots.q[:, arm_of(body, side)], row.knots.v[:, arm_of(body, side)] = posture[arm_of(body, side)], 0.0
         manner = holding(style(body), body, held, posture)
@@ -105,13 +109,10 @@ def together(
     hands = tuple(((one.name, len(roles[one.name].pulled) - 1), (other.name, 0)) for one, other in pairwise(walkers))
     bonds: list[Bond] = [hold_hands(one, other) for one, other in hands]
     for (one, _), (other, _) in hands:
-        near: dict[tuple[str, str], float] = dict.fromkeys(
-            product(("left_hand", "left_forearm"), ("right_hand", "right_forearm")), 0.0
-        )
-        bonds += [keep_apart(one, other, near, 0.12), *_glances(bodies[one], bodies[other])]
+        bonds += [side_by_side(one, other, HELD), *_glances(bodies[one], bodies[other])]
     bonds.append(_pace(speed) if speed is not None else _per_metre)
     laws: list[Law] = [_begins(walkers[0].name), meet(*bonds, cycle=True)]
-    return Walked(find(Problem(roles, laws), schedule, meshes=MESHES, progress=progress), alone, hands)
+    return Walked(find(Problem(roles, laws), schedule, near=True, meshes=MESHES, progress=progress), alone, hands)
 
 
 def _beside(walkers: Sequence[Walker]) -> list[float]:

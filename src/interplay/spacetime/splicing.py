@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from interplay.spacetime.actions import Gaits
-from interplay.spacetime.ends import moved, place_of
+from interplay.spacetime.ends import moved
 from interplay.spacetime.part import Style
 from interplay.spacetime.rows import OTHER, Row
 
@@ -29,12 +29,16 @@ def meshed(row: Row, seconds: float) -> Row:
     factor = seconds / sum(phase.seconds for phase in row.phases)
     knots = row.knots._replace(v=row.knots.v / factor, rate=row.knots.rate * factor)
     phases = tuple(phase._replace(seconds=phase.seconds * factor) for phase in row.phases)
-    return Row(phases, knots).on([max(3, int(np.ceil(phase.seconds / INTERVAL))) for phase in phases])
+    return Row(phases, knots).on([max(2, int(np.ceil(phase.seconds / INTERVAL))) for phase in phases])
 
 
 def placed(row: Row, heading: float, begin: Sequence[float] | None = None, end: Sequence[float] | None = None) -> Row:
-    """Return a row that heads somewhere [rad], and begins or ends at a place (x, y); if neither is said, its middle is at 0, 0."""
-    knots = moved(row.knots, place_of(row.knots.q[0]), np.array([0.0, 0.0, heading]))
+    """Return a row whose way goes somewhere [rad], and begins or ends at a place (x, y); if neither is said, its middle is at 0, 0."""
+    ahead = row.knots.q[-1, :2] - row.knots.q[0, :2]
+    origin = np.array(
+        [*row.knots.q[0, :2], np.arctan2(ahead[1], ahead[0])]
+    )  # hips turn, and where they begin is not the way
+    knots = moved(row.knots, origin, np.array([0.0, 0.0, heading]))
     middle = -0.5 * (knots.q[0, :2] + knots.q[-1, :2])
     shift = middle if begin is None else np.asarray(begin) - knots.q[0, :2]
     shift = shift if end is None else np.asarray(end) - knots.q[-1, :2]
