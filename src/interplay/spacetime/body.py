@@ -22,6 +22,7 @@ from interplay.scene.scene import Scene
 FREE, HINGE = int(mujoco.mjtJoint.mjJNT_FREE), int(mujoco.mjtJoint.mjJNT_HINGE)
 ROOT = 6
 """Coordinates of the root."""
+SIDES = ("left", "right")
 
 
 class Link(NamedTuple):

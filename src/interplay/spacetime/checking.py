@@ -13,8 +13,8 @@ import numpy as np
 
 from interplay.models.base import solid_shapes
 from interplay.scene.scene import Scene
-from interplay.spacetime.body import ROOT
-from interplay.spacetime.part import CARRIES, CORNERS, SIDES, Part
+from interplay.spacetime.body import ROOT, SIDES
+from interplay.spacetime.part import CARRIES, CORNERS, Part
 
 SAMPLES = 8
 """Moments of each interval that are looked at."""

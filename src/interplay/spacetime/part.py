@@ -15,9 +15,9 @@ import casadi as ca
 import numpy as np
 
 from interplay.spacetime.blocks import INF, Block, Kernel, Unknowns
-from interplay.spacetime.body import ROOT, Body, Point
+from interplay.spacetime.body import ROOT, SIDES, Body, Point
+from interplay.spacetime.limbs import limbs_apart
 
-SIDES = ("left", "right")
 SWING, HEEL, FLAT, TOE = "swing", "heel", "flat", "toe"
 MIRRORED, AGAIN = "mirrored", "again"
 GAUSS = (0.5 - 0.5 / np.sqrt(3.0), 0.5 + 0.5 / np.sqrt(3.0))
@@ -217,7 +217,7 @@ class Part:
             self._changes(),
             self._haste(),
             *self._feet(),
-            self._apart(),
+            limbs_apart(self),
             self._time(),
         ]
 
@@ -397,28 +397,6 @@ class Part:
             )
         return out
 
-    def _apart(self) -> Block:
-        """Limbs keep off each other: balls in them, at knots."""
-        body, pairs = self.body, _limbs(self)
-
-        def inner(y: Any, c: Any) -> tuple[Any, Any]:
-            frames = body.frames(y)
-            rows = []
-            for one, other, least in pairs:
-                a, b = (frames[point.link][1] + frames[point.link][0] @ ca.DM(point.place) for point in (one, other))
-                rows.append(ca.sumsqr(a - b) / least**2)
-            return 0, ca.vertcat(*rows)
-
-        kernel = body.kernel(("apart",), lambda: Kernel("apart", body.n, 0, inner))
-        free = [k for k in range(self.intervals + 1) if k not in self.given]
-        low = np.ones((len(free), len(pairs)))
-
-        def label(place: int, row: int) -> str:
-            one, other = (body.links[point.link].name for point in pairs[row][:2])
-            return f"{one} off {other} of {body.name} at knot {free[place]}"
-
-        return Block(kernel, self.q[free], np.zeros((len(free), 0)), low, np.full_like(low, INF), label)
-
     def _stance_at(self, side: str, knot: int) -> int:
         """Return the stance of a knot; in a swing, the nearest, over whose ground the foot is."""
         phases = [int(self.phase_of[i]) for i in (knot - 1, knot) if 0 <= i < self.intervals]
@@ -491,39 +469,6 @@ def hermite(z0: Any, s0: Any, z1: Any, s1: Any, u: Any) -> tuple[Any, Any, Any]:
     slope = (6 * u**2 - 6 * u) * (z0 - z1) + (3 * u**2 - 4 * u + 1) * s0 + (3 * u**2 - 2 * u) * s1
     bend = (12 * u - 6) * (z0 - z1) + (6 * u - 4) * s0 + (6 * u - 2) * s1
     return value, slope, bend
-
-
-def _limbs(part: Part) -> list[tuple[Point, Point, float]]:
-    """Return points of limbs that meet most easily, and how near their middles may come [m]; of a body 1.74 m high, others to scale."""
-    body = part.body
-    k = body.height / 1.74
-    ball = {"toe": 0.045, "middle": 0.05, "heel": 0.045, "ankle": 0.06, "low": 0.065, "shank": 0.075, "knee": 0.06}
-    ball |= {"hand": 0.045, "thigh": 0.085}
-    ahead = {"toe": 0.8, "middle": 0.1, "heel": -0.7}
-
-    def point(name: str, side: str) -> Point:
-        if name in ahead:
-            sole = part.sole(side, ahead[name])
-            return Point(sole.link, sole.place + [0, 0, 0.03 * k])
-        if name == "hand":
-            return body.point(f"{side}_palm")
-        foot = part.sole(side).link
-        shank = body.links[foot].parent
-        thigh = body.links[shank].parent
-        down = {"low": (shank, foot, 0.8), "shank": (shank, foot, 0.5), "thigh": (thigh, shank, 0.5)}
-        if name in down:
-            link, end, share = down[name]
-            return Point(link, share * body.links[end].place)
-        return Point({"ankle": foot, "knee": shank}[name], np.zeros(3))
-
-    feet, legs = ("toe", "middle", "heel"), ("ankle", "low", "shank")
-    near = [(a, b) for a in feet for b in feet] + [("ankle", "ankle"), ("shank", "shank"), ("knee", "knee")]
-    near += [pair for a in feet for b in legs for pair in ((a, b), (b, a))]
-    near += [("ankle", "low"), ("low", "ankle"), ("low", "shank"), ("shank", "low"), ("low", "low")]
-    found = [(point(a, "left"), point(b, "right"), k * (ball[a] + ball[b])) for a, b in near]
-    if all(body.has_site(f"{side}_palm") for side in SIDES):
-        found += [(point("hand", side), point("thigh", side), k * (ball["hand"] + ball["thigh"])) for side in SIDES]
-    return found
 
 
 def _fixed(modes: set[str]) -> list[int]:

@@ -15,9 +15,10 @@ from interplay.motion.clip import Clip, Touch
 from interplay.motion.clip_file import CLIP_FILE
 from interplay.motion.clip_model import clip_from_configurations
 from interplay.scene.scene import Scene
+from interplay.spacetime.body import SIDES
 from interplay.spacetime.checking import Figures, Touching, figures, overlap, sampled
 from interplay.spacetime.gaits import Gait
-from interplay.spacetime.part import FLAT, HEEL, SIDES, SWING, TOE, Phase
+from interplay.spacetime.part import FLAT, HEEL, SWING, TOE, Phase
 from interplay.spacetime.problem import Found
 from interplay.spacetime.solving import Solution
 from interplay.view.camera import Camera

@@ -12,10 +12,10 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from interplay.spacetime.blocks import Block, Unknowns
-from interplay.spacetime.body import ROOT, Body, Point
+from interplay.spacetime.body import ROOT, SIDES, Body, Point
 from interplay.spacetime.checking import roughest
 from interplay.spacetime.ends import PLACE, Knots, hold, knots_of, moved, place_of, recall
-from interplay.spacetime.part import SIDES, SWING, Course, Part, Phase, Style
+from interplay.spacetime.part import SWING, Course, Part, Phase, Style
 from interplay.spacetime.solving import Progress, Solution, solve
 
 ROUGH, MOST_MESHES = np.array([0.1, 0.01, 1.5e-3]), 4

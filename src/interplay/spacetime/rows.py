@@ -9,9 +9,9 @@ import numpy as np
 
 from interplay.errors import InputError
 from interplay.motion.clip import Clip
-from interplay.spacetime.body import Body, Point
+from interplay.spacetime.body import SIDES, Body, Point
 from interplay.spacetime.ends import Knots, knots_of, moved, place_of
-from interplay.spacetime.part import FLAT, HEEL, SIDES, SWING, TOE, Course, Part, Phase, Style
+from interplay.spacetime.part import FLAT, HEEL, SWING, TOE, Course, Part, Phase, Style
 from interplay.spacetime.problem import Role
 
 OTHER = {"left": "right", "right": "left"}

@@ -1,0 +1,82 @@
+"""Limbs of one character keep off each other: balls in them, at knots."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import casadi as ca
+import numpy as np
+
+from interplay.spacetime.blocks import INF, Block, Kernel
+from interplay.spacetime.body import SIDES, Point
+
+if TYPE_CHECKING:
+    from interplay.spacetime.part import Part
+
+NEAREST = 1.0
+"""The greatest nearness that is allowed: that of two balls that touch."""
+
+
+def nearness(squared: Any, least: Any) -> Any:
+    """Return how near two points are, of the square of their distance: 1 at the least distance, more within, and hardly anything far away.
+
+    Squares of distances would grow without end where nothing is at stake, and with them what the solver has to balance: of the same
+    feasible set, walks took twice as many iterations, runs more than that.
+    """
+    return 1.01 / (squared / least**2 + 0.01)
+
+
+def limbs_apart(part: Part) -> Block:
+    """Return what keeps them apart, at knots that are free."""
+    body, pairs = part.body, _meeting_points(part)
+
+    def inner(y: Any, c: Any) -> tuple[Any, Any]:
+        frames = body.frames(y)
+        rows = []
+        for one, other, least in pairs:
+            a, b = (frames[point.link][1] + frames[point.link][0] @ ca.DM(point.place) for point in (one, other))
+            rows.append(nearness(ca.sumsqr(a - b), least))
+        return 0, ca.vertcat(*rows)
+
+    kernel = body.kernel(("apart",), lambda: Kernel("apart", body.n, 0, inner))
+    free = [k for k in range(part.intervals + 1) if k not in part.given]
+    high = np.full((len(free), len(pairs)), NEAREST)
+
+    def label(place: int, row: int) -> str:
+        one, other = (body.links[point.link].name for point in pairs[row][:2])
+        return f"{one} off {other} of {body.name} at knot {free[place]}"
+
+    return Block(kernel, part.q[free], np.zeros((len(free), 0)), np.full_like(high, -INF), high, label)
+
+
+def _meeting_points(part: Part) -> list[tuple[Point, Point, float]]:
+    """Return points of limbs that meet most easily, and how near their middles may come [m]; of a body 1.74 m high, others to scale."""
+    body = part.body
+    k = body.height / 1.74
+    ball = {"toe": 0.045, "middle": 0.05, "heel": 0.045, "ankle": 0.06, "low": 0.065, "shank": 0.075, "knee": 0.06}
+    ball |= {"hand": 0.045, "thigh": 0.085}
+    ahead = {"toe": 0.8, "middle": 0.1, "heel": -0.7}
+
+    def point(name: str, side: str) -> Point:
+        if name in ahead:
+            sole = part.sole(side, ahead[name])
+            return Point(sole.link, sole.place + [0, 0, 0.03 * k])
+        if name == "hand":
+            return body.point(f"{side}_palm")
+        foot = part.sole(side).link
+        shank = body.links[foot].parent
+        thigh = body.links[shank].parent
+        down = {"low": (shank, foot, 0.8), "shank": (shank, foot, 0.5), "thigh": (thigh, shank, 0.5)}
+        if name in down:
+            link, end, share = down[name]
+            return Point(link, share * body.links[end].place)
+        return Point({"ankle": foot, "knee": shank}[name], np.zeros(3))
+
+    feet, legs = ("toe", "middle", "heel"), ("ankle", "low", "shank")
+    near = [(a, b) for a in feet for b in feet] + [("ankle", "ankle"), ("shank", "shank"), ("knee", "knee")]
+    near += [pair for a in feet for b in legs for pair in ((a, b), (b, a))]
+    near += [("ankle", "low"), ("low", "ankle"), ("low", "shank"), ("shank", "low"), ("low", "low")]
+    found = [(point(a, "left"), point(b, "right"), k * (ball[a] + ball[b])) for a, b in near]
+    if all(body.has_site(f"{side}_palm") for side in SIDES):
+        found += [(point("hand", side), point("thigh", side), k * (ball["hand"] + ball["thigh"])) for side in SIDES]
+    return found
