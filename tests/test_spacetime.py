@@ -18,7 +18,7 @@ ca = pytest.importorskip("casadi")
 from interplay.compositions import composition, compositions  # noqa: E402
 from interplay.spacetime.blocks import Block, Kernel, Program, Unknowns  # noqa: E402
 from interplay.spacetime.body import Body  # noqa: E402
-from interplay.spacetime.gaits import GAITS, gait, guess, mirrored  # noqa: E402
+from interplay.spacetime.gaits import gait, guess, mirrored, paced  # noqa: E402
 from interplay.spacetime.part import MIRRORED, Part  # noqa: E402
 from interplay.spacetime.performing import perform_gait  # noqa: E402
 from interplay.spacetime.solving import solve  # noqa: E402
@@ -73,7 +73,7 @@ def test_coordinates_rates_and_accelerations_go_together():
 
 def walk_problem(kind="walk", speed=1.2):
     body = Body(ip.Scene().add(ip.Humanoid(1.74, 68, springs=True), "ann"), "ann")
-    unknowns, phases = Unknowns(), [phase._replace(intervals=3) for phase in GAITS[kind]]
+    unknowns, phases = Unknowns(), [phase._replace(intervals=3) for phase in paced(body, kind, speed)]
     part = Part(body, phases, style(body), unknowns, guess(body, phases, speed))
     part.wraps = MIRRORED
     step = unknowns.add("step", np.array([0.6]), 0.1, 2.0)

@@ -12,7 +12,7 @@ pytest.importorskip("casadi")
 
 from interplay.script.composing import load_composition
 from interplay.spacetime import actions, problem
-from interplay.spacetime.gaits import GAITS, guess
+from interplay.spacetime.gaits import guess, paced
 from interplay.spacetime.rows import row_of
 from interplay.spacetime.solving import solve
 from interplay.spacetime.styles import style
@@ -59,8 +59,8 @@ def quick(monkeypatch):
 
     def half(self, kind, speed, leads="left"):
         if kind not in found:
-            begin = guess(self.body, GAITS[kind], 1.2)
-            found[kind] = row_of(self.body, GAITS[kind], begin, style(self.body))
+            begin = guess(self.body, paced(self.body, kind, 1.2), 1.2)
+            found[kind] = row_of(self.body, paced(self.body, kind, 1.2), begin, style(self.body))
         return found[kind] if leads == "left" else found[kind].mirrored(self.body)
 
     monkeypatch.setattr(actions.Gaits, "half", half)

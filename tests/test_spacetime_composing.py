@@ -37,7 +37,7 @@ def body():
 @pytest.fixture(scope="module")
 def crude(body):
     """Half a cycle that nobody solved."""
-    return row_of(body, GAITS["walk"], guess(body, GAITS["walk"], 1.3), style(body))
+    return row_of(body, GAITS["walk"][1.3], guess(body, GAITS["walk"][1.3], 1.3), style(body))
 
 
 def test_a_mirror_image_of_a_mirror_image_is_the_row(body, crude):

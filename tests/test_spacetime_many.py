@@ -23,7 +23,7 @@ from interplay.spacetime.rounds import Alternating  # noqa: E402
 from interplay.spacetime.sharing import Clock, Curve  # noqa: E402
 from interplay.spacetime.styles import style  # noqa: E402
 
-WALK = GAITS["walk"]
+WALK = GAITS["walk"][1.3]
 OTHER = tuple(phase._replace(intervals=phase.intervals + 1, seconds=1.07 * phase.seconds) for phase in WALK)
 
 

@@ -88,7 +88,7 @@ def test_knots_on_another_mesh_are_the_same_motion(walked):
 def test_a_full_cycle_begins_again_where_it_ends():
     """A whole cycle of a walk at 1.2 m/s, without mirror image, that ends a quarter of a radian to the left."""
     body = Body(ip.Scene().add(ip.Humanoid(1.74, 68), "ann"), "ann")
-    half = GAITS["walk"]
+    half = GAITS["walk"][1.3]
     other = tuple(p._replace(left=p.right, right=p.left) for p in half)
     begin = guess(body, half, 1.2)
     order, sign = body.mirror()

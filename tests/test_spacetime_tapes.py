@@ -164,7 +164,7 @@ def test_torques_to_begin_with_are_those_that_the_motion_takes():
     from interplay.spacetime.styles import style
 
     (body,) = bodies((1.74, 68))
-    unknowns, phases = Unknowns(), [phase._replace(intervals=2) for phase in GAITS["walk"]]
+    unknowns, phases = Unknowns(), [phase._replace(intervals=2) for phase in GAITS["walk"][1.3]]
     part = Part(body, phases, style(body), unknowns, guess(body, phases, 1.2))
     rows = part.blocks()[0].values(unknowns.guess)[:, ROOT:]
     able = np.abs(unknowns.guess[part.tau]) < unknowns.high[part.tau] - 1e-9

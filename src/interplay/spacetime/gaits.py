@@ -16,29 +16,37 @@ from interplay.spacetime.problem import MOST_MESHES, Law, Problem, Role, Stage, 
 from interplay.spacetime.solving import Progress, Solution
 from interplay.spacetime.styles import style
 
-WALK = (
-    Phase(3, 0.08, HEEL, TOE),
-    Phase(2, 0.04, FLAT, TOE),
-    Phase(12, 0.34, FLAT, SWING),
-    Phase(5, 0.13, TOE, SWING),
-)
-RUN = (
-    Phase(3, 0.04, HEEL, SWING),
-    Phase(4, 0.08, FLAT, SWING),
-    Phase(7, 0.14, TOE, SWING),
-    Phase(8, 0.12, SWING, SWING),
-)
+
+def _row(modes: Sequence[tuple[str, str]], *long: tuple[int, float]) -> tuple[Phase, ...]:
+    return tuple(Phase(count, seconds, *feet) for (count, seconds), feet in zip(long, modes, strict=True))
 
 
-GAITS = {"walk": WALK, "run": RUN}
-USUAL = {"walk": 1.3, "run": 3.0}
-"""At what speed [m/s] a man of 1.74 m takes about as long as they say."""
-APART = {"walk": 0.5, "run": 1.0}
-"""By how much an unusual speed is off that of the gait it begins with [m/s]."""
+_WALK = ((HEEL, TOE), (FLAT, TOE), (FLAT, SWING), (TOE, SWING))
+_RUN = ((HEEL, SWING), (FLAT, SWING), (TOE, SWING), (SWING, SWING))
+
+GAITS = {
+    "walk": {
+        0.5: _row(_WALK, (3, 0.080), (6, 0.170), (19, 0.54), (2, 0.03)),
+        0.8: _row(_WALK, (4, 0.085), (3, 0.080), (16, 0.47), (2, 0.04)),
+        1.3: _row(_WALK, (3, 0.075), (2, 0.015), (12, 0.37), (5, 0.12)),
+        1.8: _row(_WALK, (2, 0.045), (2, 0.010), (7, 0.20), (7, 0.22)),
+    },
+    "run": {
+        2.0: _row(_RUN, (2, 0.040), (5, 0.115), (6, 0.185), (4, 0.05)),
+        3.0: _row(_RUN, (3, 0.032), (4, 0.100), (7, 0.150), (8, 0.08)),
+        4.0: _row(_RUN, (3, 0.030), (5, 0.090), (9, 0.105), (11, 0.10)),
+        5.0: _row(_RUN, (3, 0.028), (6, 0.070), (9, 0.080), (12, 0.115)),
+    },
+}
+"""Phases of half a cycle, at some speeds [m/s] of a man of 1.74 m: so many intervals, and about as long as they turn out to be."""
+DIRECTLY = {"walk": np.inf, "run": 3.5}
+"""Up to what speed [m/s] a crude guess leads to a good gait; faster ones begin with that (from crude guesses legs whip)."""
 QUICKER = 0.45
 """By which power of a change of speed steps are quicker, in the guess; the rest is longer steps."""
-BEND = {"walk": 0.7, "run": 1.1}
-"""How far knees bend as they pass, in the guess [rad]."""
+BEND, LOADS = {"walk": 0.7, "run": 1.1}, {"walk": 0.0, "run": 0.4}
+"""How far knees bend as they pass, and under load, in the guess [rad]."""
+ARMS = {"walk": (0.4, 0.0), "run": (1.6, -0.35)}
+"""How elbows are bent, and arms held back, in the guess [rad]."""
 
 
 def pendulum(body: Body) -> float:
@@ -47,33 +55,44 @@ def pendulum(body: Body) -> float:
 
 
 def paced(body: Body, kind: str, speed: float) -> tuple[Phase, ...]:
-    """Return the phases of a gait, about as long as they are at a speed: feet stand for a shorter time at a higher one."""
+    """Return the phases of a gait, about as long as they are at a speed."""
     size = pendulum(body)
-    faster = speed / size / USUAL[kind]
-    stands, floats = faster ** (-0.5 if kind == "walk" else -0.6), faster**0.4
+    known = pick("gait", kind, GAITS)
+    rows = list(known.values())
+
+    def at(values: Sequence[float]) -> float:
+        return float(np.interp(np.log(speed / size), np.log(list(known)), values))
+
     return tuple(
-        p._replace(seconds=p.seconds * size * (floats if p.left == p.right == SWING else stands))
-        for p in pick("gait", kind, GAITS)
+        same[0]._replace(intervals=round(at([p.intervals for p in same])), seconds=size * at([p.seconds for p in same]))
+        for same in zip(*rows, strict=True)
     )
 
 
 def guess(body: Body, phases: Sequence[Phase], speed: float) -> Course:
     """Return a crude gait: legs swing by a sine, knees bend as they pass, arms swing against them."""
-    bend = BEND["run" if phases[-1].left == SWING else "walk"]
-    seconds = sum(p.seconds for p in phases)
+    kind = "run" if phases[-1].left == SWING else "walk"
+    seconds, stands = sum(p.seconds for p in phases), sum(p.seconds for p in phases if p.left != SWING)
     times = np.linspace(0.0, seconds, 41)
     q = np.tile(body.coordinates(body.scene.qpos), (len(times), 1))
     q[:, 0] = speed * times
-    turn = np.pi * times / seconds
-    reach = float(np.clip(0.5 * speed * seconds / (0.9 * q[0, 2]), 0.1, 0.6))
-    index = {joint: ROOT + k for k, joint in enumerate(body.joints)}
-    for side, sign in (("left", 1.0), ("right", -1.0)):
-        swing = np.clip(np.sin(turn), 0, 1) * (side == "right")
-        q[:, index[f"{side}_hip_flexion"]] = sign * reach * np.cos(turn) + 0.1 + 0.3 * swing
-        q[:, index[f"{side}_knee_flexion"]] = 0.2 + bend * swing
-        q[:, index[f"{side}_ankle_flexion"]] = 0.0
-        q[:, index[f"{side}_shoulder_flexion"]] = -sign * 0.4 * reach * np.cos(turn)
-        q[:, index[f"{side}_elbow_flexion"]] = 0.5
+    swing, stance = np.pi * times / seconds, np.pi * np.minimum(times / stands, 1.0)
+    reach = float(np.clip(0.5 * speed * stands / (0.9 * q[0, 2]), 0.1, 0.6))
+    elbow, back = ARMS[kind]
+    angles = {
+        "left_hip_flexion": 0.1 + reach * np.cos(stance),
+        "left_knee_flexion": 0.2 + LOADS[kind] * np.sin(stance),
+        "left_ankle_flexion": LOADS[kind] * np.sin(stance),
+        "right_hip_flexion": 0.1 - reach * np.cos(swing) + 0.3 * np.sin(swing),
+        "right_knee_flexion": 0.2 + BEND[kind] * np.sin(swing),
+        "right_ankle_flexion": 0.0,
+        "left_shoulder_flexion": back - 0.4 * reach * np.cos(swing),
+        "right_shoulder_flexion": back + 0.4 * reach * np.cos(swing),
+        "left_elbow_flexion": elbow,
+        "right_elbow_flexion": elbow,
+    }
+    for joint, angle in angles.items():
+        q[:, ROOT + body.joints.index(joint)] = angle
     q[:, 2] -= 0.03
     return Course(times, q, np.gradient(q, times, axis=0))
 
@@ -89,13 +108,12 @@ class Gait(NamedTuple):
 
 def gait(body: Body, kind: str, speed: float, progress: Progress | None = None, meshes: int = MOST_MESHES) -> Gait:
     """Return an optimal walk or run at a speed [m/s], from nothing, on so many meshes at most."""
-    off = speed - USUAL[kind] * pendulum(body)
-    if abs(off) > 0.75 * APART[kind]:  # from crude guesses come leaps of three metres, or nothing
-        nearer = speed - float(np.copysign(APART[kind], off))
-        before = gait(body, kind, nearer, progress, meshes=1)
-        phases, begin, earlier = *hurried(before, speed / nearer), before.solutions
+    phases, earlier = paced(body, kind, speed), ()
+    slower = DIRECTLY[kind] * pendulum(body)
+    if speed > slower:
+        before = gait(body, kind, slower, progress, meshes=1)
+        begin, earlier = hurried(before, speed / slower), before.solutions
     else:
-        phases, earlier = paced(body, kind, speed), ()
         begin = guess(body, phases, speed)
     role = Role(body, phases, style(body, kind), begin)
     found = find(Problem({body.name: role}, [half_cycle(body.name, speed)]), meshes=meshes, progress=progress)
@@ -104,16 +122,15 @@ def gait(body: Body, kind: str, speed: float, progress: Progress | None = None, 
     return Gait(part, found.x, float(ahead), (*earlier, *found.solutions))
 
 
-def hurried(gait: Gait, share: float) -> tuple[tuple[Phase, ...], Course]:
+def hurried(gait: Gait, share: float) -> Course:
     """Return a gait as a guess of one so many times as fast: about half of that by longer steps, half by quicker ones."""
     part, x = gait.part, gait.x
     longer, slower = share ** (1.0 - QUICKER), share**-QUICKER
-    phases = tuple(p._replace(seconds=slower * float(x[part.rate[k]]) * p.intervals) for k, p in enumerate(part.phases))
     course = part.course(x, np.linspace(0.0, part.times(x)[-1], 81))[0]
     q, v = course.q.copy(), course.v / slower
     for one in (q, v):
         one[:, 0] *= longer
-    return phases, course._replace(time=slower * course.time, q=q, v=v)
+    return course._replace(time=slower * course.time, q=q, v=v)
 
 
 def half_cycle(who: str, speed: float) -> Law:

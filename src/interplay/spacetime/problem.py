@@ -19,7 +19,7 @@ from interplay.spacetime.part import SWING, Course, Part, Phase, Style
 from interplay.spacetime.solving import Progress, Solution, solve
 
 ROUGH, MOST_MESHES = np.array([0.1, 0.01, 1.5e-3]), 4
-"""What may be off between points in each phase: force on the root over the weight, at worst and on the mean, and slip [m]; and how many
+"""What may be off between points: force on the root over the weight, at worst and on the mean of all phases, and slip [m]; and how many
 meshes are tried at most."""
 COARSEST, SHORTEST_MESH = 0.03, 0.008
 """Longest and shortest interval of a mesh [s]."""
@@ -249,7 +249,10 @@ def refine(problem: Problem, stage: Stage, x: np.ndarray) -> bool:
     """Give phases of what was found as many intervals as it takes; return whether any of them does not hold as it is."""
     refined = False
     for who, part in stage.parts.items():
-        rough = (roughest(part, x) / ROUGH).max(axis=1)
+        rough = roughest(part, x) / ROUGH
+        if np.average(rough[:, 1], weights=[phase.intervals for phase in part.phases]) < 1.0:
+            rough[:, 1] = 0.0  # it is the mean of all phases that counts
+        rough = rough.max(axis=1)
         stretched = np.isclose(x[part.rate], stage.unknowns.high[part.rate], rtol=0.02)
         stretched &= stage.unknowns.low[part.rate] < stage.unknowns.high[part.rate]
         if rough.max() < 1.0 and not stretched.any():
