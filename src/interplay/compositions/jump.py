@@ -13,10 +13,10 @@ from interplay.compositions.walk_to_run import Who
 from interplay.errors import InputError
 from interplay.spacetime.actions import JUMP, Jump, Walk
 from interplay.spacetime.blocks import INF
-from interplay.spacetime.body import Body
+from interplay.spacetime.body import SIDES, Body
 from interplay.spacetime.composing import composed, scored
 from interplay.spacetime.laws import OnTop, Reaches, Within
-from interplay.spacetime.part import SIDES, SWING
+from interplay.spacetime.part import SWING
 from interplay.spacetime.performing import Performance, perform
 from interplay.spacetime.problem import Law, When
 from interplay.spacetime.solving import Progress

@@ -15,9 +15,8 @@ from interplay.script.actions import CompositionFile, Time
 from interplay.script.file import filled, parameter_class, validated
 from interplay.script.reader import Document, read
 from interplay.script.scenario import Problems, defaults
-from interplay.spacetime.body import Body
+from interplay.spacetime.body import SIDES, Body
 from interplay.spacetime.composing import Score, composed_all, scored
-from interplay.spacetime.part import SIDES
 from interplay.spacetime.performing import Performance, perform
 from interplay.spacetime.problem import Law
 from interplay.spacetime.solving import Progress
