@@ -45,7 +45,9 @@ class JumpOver(base.Composition):
     def compose(self, progress: Progress | None = None) -> Performance:
         """Return the jump."""
         p = self.p
-        scene = ip.Scene().add(ip.Humanoid(p.height, p.mass), "ann", (0, 0, p.box if p.onto == "gap" else 0))
+        scene = ip.Scene().add(
+            ip.Humanoid(p.height, p.mass, springs=True), "ann", (0, 0, p.box if p.onto == "gap" else 0)
+        )
         body = Body(scene, "ann")
         foot = float(abs(body.point("left_sole", (1, 0, 0)).place - body.point("left_sole", (-1, 0, 0)).place).max())
         q = body.coordinates(scene.qpos)
@@ -104,7 +106,7 @@ class Reach(base.Composition):
         p = self.p
         if p.step > p.steps:
             raise InputError(f"reach: expected a step of the {p.steps} of the walk, got {p.step}")
-        body = Body(ip.Scene().add(ip.Humanoid(p.height, p.mass), "ann"), "ann")
+        body = Body(ip.Scene().add(ip.Humanoid(p.height, p.mass, springs=True), "ann"), "ann")
         score = scored(body, [Walk(p.speed, p.steps)], progress, free=() if p.free == "nothing" else p.free.split("+"))
         place = (p.ahead, p.aside, p.height_of_hand)
         laws = [Reaches("ann", f"{p.hand}_palm", score.when(p.step), place)]

@@ -40,7 +40,7 @@ class _Acted(base.Composition):
 
     def compose(self, progress: Progress | None = None) -> Performance:
         """Return the motion."""
-        body = Body(ip.Scene().add(ip.Humanoid(self.p.height, self.p.mass), "ann"), "ann")
+        body = Body(ip.Scene().add(ip.Humanoid(self.p.height, self.p.mass, springs=True), "ann"), "ann")
         free = () if self.p.free == "nothing" else tuple(self.p.free.split("+"))
         score = scored(body, self.actions(), progress, free=free)
         return perform(self.name, composed(score, (), getattr(self.p, "schedule", "joint"), progress))
