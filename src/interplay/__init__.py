@@ -54,6 +54,9 @@ from interplay.objectives.track import Playback, Track, TrackFrame, track
 from interplay.scene.frame import Frame
 from interplay.scene.scene import GROUND, Scene
 from interplay.simulation import Simulation
+from interplay.skills.repertoire import repertoire
+from interplay.skills.skill import Bid, Skill
+from interplay.skills.supervisor import Supervisor
 from interplay.view.camera import Camera
 from interplay.worlds.world import Outcome, World
 
@@ -73,6 +76,7 @@ __all__ = [
     "Barbell",
     "Beam",
     "Behaviour",
+    "Bid",
     "BodyFile",
     "Box",
     "Camera",
@@ -132,6 +136,7 @@ __all__ = [
     "Scene",
     "SceneError",
     "Simulation",
+    "Skill",
     "Slider",
     "SolverError",
     "SpeedLimit",

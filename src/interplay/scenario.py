@@ -17,6 +17,7 @@ from interplay.motion.catching import aim, capture, off
 from interplay.motion.controls import Control
 from interplay.motion.footsteps import other_side
 from interplay.motion.recovery import Recovery
+from interplay.motion.upright import parts, upright
 from interplay.objectives.balance import Balance
 from interplay.objectives.base import Objective
 from interplay.objectives.com import Com
@@ -135,12 +136,6 @@ class Scenario:
         return sim
 
 
-def parts(sim: Simulation, model: str, *names: str) -> list[str]:
-    """Return those bodies of a model that it has, with its name before them: not every character has a neck."""
-    bodies = {sim.scene.model.body(b).name for b in range(sim.scene.model.nbody)}
-    return [f"{model}/{name}" for name in names if f"{model}/{name}" in bodies]
-
-
 def present_posture(sim: Simulation, *models: str) -> dict[str, float]:
     """Return the present values of the scalar joints of some models, by name, as ``Posture`` takes them."""
     m, out = sim.scene.model, {}
@@ -206,16 +201,6 @@ def place_to_step(sim: Simulation, model: str, side: str, seconds: float, on: st
     if off(sim, [f"{model}/{other_side(side)}_sole"], seen.point) == 0.0:
         return None
     return aim(sim, model, on, side, seen, seconds)[0].place
-
-
-def upright(sim: Simulation, model: str) -> list[Objective]:
-    """Return what a character who stands wants beside her balance: her posture, and trunk and head upright."""
-    return [
-        Posture(model, weight=0.3),
-        AngularMomentum(model, weight=0.005),
-        *(Orientation(body, weight=1.0) for body in parts(sim, model, "pelvis", "chest")),
-        *(Orientation(body, weight=0.3) for body in parts(sim, model, "head")),
-    ]
 
 
 def drive(

@@ -30,6 +30,7 @@ from interplay.errors import ContactError, FallError, InputError, InterplayError
 from interplay.motion.behaviour import Behaviour
 from interplay.motion.falls import Falls
 from interplay.motion.live import LiveInput
+from interplay.motion.unled import Unled
 from interplay.objectives.base import Objective
 from interplay.qp import solvers
 from interplay.rehearsal import rehearse
@@ -112,7 +113,9 @@ class Simulation:
         """Pairs of shapes that avoid each other."""
         self._late = NOBODY
         self._objectives: list[Objective] = []
-        self.falls = Falls(scene, self.dt, kind.finds_contacts)
+        self.unled = Unled(scene, self.dt, kind.finds_contacts)
+        """Who is not led by the program: who has fallen, and who moves by servos."""
+        self.falls = Falls(scene, self.dt, self.unled)
         self.on_fall: str = pick("on_fall", on_fall, ON_FALL)
         self._limits: list[Limit] = []
         self.behaviour: Behaviour | None = None
@@ -171,13 +174,13 @@ class Simulation:
         """All that the controller is asked at present."""
         behaviour, contacts = self.behaviour, self.contacts.items
         return Demands(
-            self.falls.left(contacts) if self.fallen else contacts,
+            self.unled.left(contacts) if self.unled else contacts,
             (*self._objectives, *(behaviour.objectives if behaviour else ())),
-            self.falls.kept_apart(self.collisions.pairs) if self.fallen else self.collisions.pairs,
+            self.unled.kept_apart(self.collisions.pairs) if self.unled else self.collisions.pairs,
             self._late,
             tuple(self._limits),
-            limp=self.falls.limp if self.fallen else None,
-            coming=behaviour.coming_contacts(self) if behaviour and not self.fallen else None,
+            unled=self.unled.dofs if self.unled else None,
+            coming=behaviour.coming_contacts(self) if behaviour and not self.unled else None,
         )
 
     @property
@@ -292,8 +295,8 @@ class Simulation:
         before = self.outcome.conflicts if self.outcome else ()
         try:
             plan = self.controller.solve(known, demands)
-            if self.fallen:
-                plan = self.falls.let_go(plan, self.terms)
+            if self.unled:
+                plan = self.unled.moved(plan, self.terms)
             # Time is counted in steps, so that it carries no rounding of sums.
             outcome = self.world.advance(state, plan, self.controller.at(state), round((self.steps + 1) * self.dt, 9))
             self.controller.at(outcome.state)  # which refuses what is not a state

@@ -36,8 +36,8 @@ class Demands(NamedTuple):
     """Limits beside those of joints and motors."""
     ceded_acceleration: np.ndarray | None = None
     """Accelerations (nv,) that objectives let happen beside what they ask for: where the user's hand is given way."""
-    limp: np.ndarray | None = None
-    """DOFs of characters that have fallen: nobody keeps their limits, and nothing is asked of their motors."""
+    unled: np.ndarray | None = None
+    """DOFs of characters that the program does not lead: nobody keeps their limits, and nothing is asked of their motors."""
     coming: tuple[Contact, ...] | None = None
     """Contacts that come next, as far as that is known: what they need may be laid out ahead. It changes no plan."""
 

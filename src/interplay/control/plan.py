@@ -82,6 +82,11 @@ class Servo(NamedTuple):
         kept = ~np.isin(self.dofs, dofs)
         return Servo(self.dofs[kept], self.position[kept], self.velocity[kept])
 
+    @staticmethod
+    def joined(*servos: Servo) -> Servo | None:
+        """Return servos of several characters as one; None of none."""
+        return Servo(*map(np.concatenate, zip(*servos, strict=True))) if servos else None
+
 
 class Plan(NamedTuple):
     """Accelerations (nv,), torques of the motors (nv,) and contact wrenches (n, 6), and what proves or qualifies them."""

@@ -88,11 +88,11 @@ class Programs:
         self.limits.bounds(state.qpos, state.qvel, self.dt, limits, self._lower, self._upper, self.manner.braking)
         assembly = self._assembly_for(demands, rows)
         assembly.cost.ceded_acceleration = demands.ceded_acceleration
-        if demands.limp is not None:
-            self._lower[demands.limp], self._upper[demands.limp] = -np.inf, np.inf
+        if demands.unled is not None:
+            self._lower[demands.unled], self._upper[demands.unled] = -np.inf, np.inf
         qp = assembly.fill(terms, state.time, self.dt, state.applied, (self._lower, self._upper), rows, self.manner)
-        if demands.limp is not None:
-            unasked = np.flatnonzero(np.isin(assembly.structure.torque_dofs, demands.limp))
+        if demands.unled is not None:
+            unasked = np.flatnonzero(np.isin(assembly.structure.torque_dofs, demands.unled))
             qp.h_l[unasked], qp.h_u[unasked] = -_UNLIMITED, _UNLIMITED
         self._refuse_nan(qp, assembly, state)
         memory = Memory(limits, active, self._perception.remember(state))

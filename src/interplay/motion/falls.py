@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from interplay.constraints.collision_set import Pair
 from interplay.constraints.contact import Contact
-from interplay.control.plan import Conflict, Plan
+from interplay.control.plan import Plan
 from interplay.errors import InterplayError
-from interplay.models.motors import torque_limits
+from interplay.motion.unled import Unled
 from interplay.scene.kinematics import Kinematics
 from interplay.scene.scene import Scene
 
@@ -40,9 +39,6 @@ SUNK = 1.5
 
 SHAKEN_FOR = 3.0
 """So long [s] after a disturbance, a contact that cannot be made is a stumble; otherwise it is a mistake in the script."""
-
-LIMP = 0.15
-"""Seconds within which limp joints lose their speed."""
 
 _KEEPING = frozenset({"slip", "torque", "solver"})
 """Kinds of conflicts that mean that a character is not kept, at its supports and motors."""
@@ -71,15 +67,10 @@ class Watched:
 class Falls:
     """Watches the characters of one simulation; what it remembers is in its checkpoint."""
 
-    def __init__(self, scene: Scene, dt: float, bumping: bool = False):
-        """Take the scene, the step [s], and whether things touch by themselves in its world, so that no plan need keep them apart."""
-        self._scene, self._dt, self._limit, self._bumping = scene, dt, torque_limits(scene.model), bumping
-        m = scene.model
-        reach = np.where(m.jnt_limited, m.jnt_range[:, 1] - m.jnt_range[:, 0], np.inf)
-        self._range = reach[m.dof_jntid]
-        """How far each DOF can go [rad, m]."""
-        self._tree = m.body_treeid.astype(np.int64)
-        self._powered = set(m.dof_treeid[m.jnt_dofadr[m.actuator_trnid[:, 0]]].tolist())
+    def __init__(self, scene: Scene, dt: float, unled: Unled):
+        """Take the scene, the step [s], and who is not led by the program: who falls becomes one of them."""
+        self._scene, self._dt, self._unled = scene, dt, unled
+        self._tree = scene.model.body_treeid.astype(np.int64)
         self.characters = [Watched(scene, s.name) for s in scene.subsystems if scene.kind(s.name) == "character"]
         self._trees = {who.tree for who in self.characters}
         self.fallen: dict[str, str] = {}
@@ -87,10 +78,10 @@ class Falls:
         self._stood: set[int] = set()
         """Bodies that were put on something at some time."""
         self._contacts: tuple[Contact, ...] | None = None
-        self._left: tuple[tuple[Contact, ...], tuple[Contact, ...]] = (), ()
-        self._apart: tuple[tuple[Pair, ...], tuple[Pair, ...]] = (), ()
-        self._led: set[int] = set()
-        """Trees of who stands, and of what they touch."""
+        self.expected: set[str] = set()
+        """Who deals with falls by itself: what would be one is told in ``lost`` …"""
+        self.lost: dict[str, str] = {}
+        """… until its behaviour has taken it up."""
         self._shaken = -np.inf
         self._well = True
 
@@ -110,14 +101,14 @@ class Falls:
         heights = terms.subtree_com
         for who in self.characters:
             height = heights[who.root, 2]
-            if who.held or who.height == np.inf:
+            if who.held or who.height == np.inf or self._unled.serves(who.name):
                 who.height = height
             elif height < who.height - SUNK and who.name not in self.fallen:
                 self._fall(sim, who, f"nothing carries it, and it has sunk by {who.height - height:.1f} m")
 
     def stumbles(self, sim: Simulation, error: InterplayError) -> bool:
         """Return whether a contact that cannot be made is a fall: someone was disturbed just now, and misses it."""
-        if self.fallen:
+        if self.fallen or self.lost:
             return True
         concerned = [who for who in self.characters if f"'{who.name}/" in str(error)]
         if not concerned or sim.time - self._shaken > SHAKEN_FOR:
@@ -146,6 +137,9 @@ class Falls:
         self._well = True
         for who in self.characters:
             if who.name in self.fallen:
+                continue
+            if self._unled.serves(who.name):  # nobody counts on anything
+                who.seconds = dict.fromkeys(who.seconds, 0.0)
                 continue
             signs = {
                 "torn": (TORN_FOR, self._torn(who, plan, sim.time)),
@@ -201,68 +195,11 @@ class Falls:
 
     def _fall(self, sim: Simulation, who: Watched, what: str) -> None:
         where = f" in phase {sim.behaviour.label!r}" if sim.behaviour is not None and sim.behaviour.label else ""
-        self._left = self._apart = (), ()
+        if who.name in self.expected:
+            self.lost[who.name] = what
+            return
         self.fallen[who.name] = f"{who.name} falls at {sim.time:.2f} s{where}: {what}; {_HINT.format(who.name)}"
-
-    # -- who has fallen ------------------------------------------------------------------------------------------------
-
-    def left(self, contacts: tuple[Contact, ...]) -> tuple[Contact, ...]:
-        """Return the contacts that nobody has let go of by falling; the same tuple for the same contacts.
-
-        Where things touch by themselves, what nobody who stands is in touch with any more is left to itself.
-        """
-        if self._left[0] is not contacts:
-            limp = {who.tree for who in self.characters if who.name in self.fallen}
-            kept = [(c, self._trees_of(c)) for c in contacts]
-            kept = [(c, trees) for c, trees in kept if not limp & trees]
-            if self._bumping:
-                self._led = self._powered - limp
-                while more := [trees for _, trees in kept if self._led & trees and not trees <= self._led]:
-                    self._led = self._led.union(*more)
-                kept = [(c, trees) for c, trees in kept if self._led & trees]
-            self._left, self._apart = (contacts, tuple(c for c, _ in kept)), ((), ())
-        return self._left[1]
-
-    def _trees_of(self, contact: Contact) -> set[int]:
-        """Return the trees that touch there; what is fixed has none."""
-        return {int(self._tree[side.body]) for side in (contact.first, contact.second)} - {-1}
-
-    def kept_apart(self, pairs: tuple[Pair, ...]) -> tuple[Pair, ...]:
-        """Return the pairs without those of who lies on the ground and the ground; the same tuple for the same pairs.
-
-        Where things touch by themselves, without any of theirs, nor of what is left to itself.
-        """
-        if self._apart[0] is not pairs:
-            limp = {who.tree for who in self.characters if who.name in self.fallen}
-            if self._bumping:
-                kept = (p for p in pairs if not limp & {p.tree1, p.tree2} and self._led & {p.tree1, p.tree2})
-            else:
-                kept = (p for p in pairs if p.body1 or p.tree2 not in limp)  # the ground's shape comes first
-            self._apart = pairs, tuple(kept)
-        return self._apart[1]
-
-    @property
-    def limp(self) -> np.ndarray:
-        """DOFs of all who have fallen."""
-        return np.concatenate([who.dofs for who in self.characters if who.name in self.fallen])
-
-    def let_go(self, plan: Plan, terms: Kinematics) -> Plan:
-        """Return a plan in which the motors of who has fallen only damp: τ = −q̇/(T (M⁻¹)ᵢᵢ), slowly enough for the step.
-
-        Where a joint runs into its stop and back while a torque is held, that would drive it: the farther it comes within the step, of
-        what its range has, the less is left of the torque.
-        """
-        tau, dofs = plan.tau.copy(), self.limp
-        unit = np.zeros((len(dofs), terms.model.nv))
-        unit[np.arange(len(dofs)), dofs] = 1.0
-        yielding = terms.mass_solved(unit)[np.arange(len(dofs)), dofs]
-        limit = np.nan_to_num(self._limit[dofs], nan=0.0)
-        if self._bumping:
-            limit = limit * np.clip(1.0 - np.abs(terms.qvel[dofs]) * self._dt / (0.5 * self._range[dofs]), 0.0, 1.0)
-        tau[dofs] = np.clip(-terms.qvel[dofs] / (max(LIMP, 5.0 * self._dt) * yielding), -limit, limit)
-        servo = plan.servo and plan.servo.without(dofs)
-        conflicts = (*plan.conflicts, *(Conflict("fall", n, 0.0, "") for n in self.fallen))
-        return plan._replace(tau=tau, conflicts=conflicts, servo=servo)
+        self._unled.set_limp(tuple(self.fallen))
 
     # -- checkpoints ---------------------------------------------------------------------------------------------------
 
@@ -270,6 +207,7 @@ class Falls:
         """Return what restores it, as plain numbers."""
         return {
             "fallen": dict(self.fallen),
+            "lost": dict(self.lost),
             "stood": sorted(self._stood),
             "well": self._well,
             "shaken": self._shaken if np.isfinite(self._shaken) else None,
@@ -281,6 +219,8 @@ class Falls:
         """Continue from a checkpoint of the same scenario."""
         self.fallen, self._stood = dict(data["fallen"]), set(data["stood"])
         self._shaken = -np.inf if data["shaken"] is None else data["shaken"]
-        self._contacts, self._left, self._apart, self._well = None, ((), ()), ((), ()), bool(data["well"])
+        self._contacts, self._well = None, bool(data["well"])
+        self.lost = dict(data["lost"])
+        self._unled.set_limp(tuple(self.fallen))
         for who in self.characters:
             who.seconds, who.height = dict(data["seconds"][who.name]), data["height"].get(who.name, np.inf)

@@ -1,0 +1,72 @@
+"""What a skill is: it bids for a character whose state it can do something with, and moves it until it has succeeded or failed.
+
+A skill is one file of ``interplay/skills/repertoire``, or a file of key poses (:mod:`.key_poses`), or a plug-in (entry point
+``interplay.skills``). Its pre-conditions are what it bids by, its post-conditions when it has succeeded, what it expects of itself
+when it has failed (faloutsos2001, section 4).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+from interplay.control.plan import Servo
+from interplay.objectives.base import Objective
+from interplay.skills.sensing import Sensed
+
+if TYPE_CHECKING:
+    from interplay.simulation import Simulation
+
+NOT, SENSIBLE, SURE = 0.0, 1.0, 10.0
+"""Bids: unsuited; from here on a sensible thing to do; from here on one that also leads to where its user wants to be. 20 is the most."""
+RUNNING, SUCCEEDED = "running", "succeeded"
+
+
+class Bid(NamedTuple):
+    """How well a skill suits a state (0 … 20), and why."""
+
+    value: float
+    why: str
+
+
+class Skill:
+    """Subclass, set ``name``; say when to ``bid``; move her by ``servo``, or by contacts and ``objectives`` for the program."""
+
+    name: ClassVar[str] = ""
+    summary: ClassVar[str] = ""
+
+    def __init__(self, model: str):
+        """Take the character."""
+        self.model = model
+        self.began = 0.0
+        """When it became active [s]."""
+
+    def bid(self, sensed: Sensed) -> Bid:
+        """Return how well it suits what is sensed."""
+        raise TypeError(f"{type(self).__name__} does not define bid()")
+
+    def begin(self, sim: Simulation, sensed: Sensed) -> None:
+        """Become active."""
+
+    def update(self, sim: Simulation, sensed: Sensed) -> str:
+        """Do what is due, and return ``running``, ``succeeded``, or why it has failed."""
+        raise TypeError(f"{type(self).__name__} does not define update()")
+
+    def end(self, sim: Simulation) -> None:
+        """Let go of what it has made."""
+
+    @property
+    def objectives(self) -> Sequence[Objective]:
+        """What it asks of the program; a skill that moves by servos asks nothing."""
+        return ()
+
+    def servo(self, sim: Simulation) -> Servo | None:
+        """Return the servos that move her in the step to come; None: the program does."""
+        return None
+
+    def checkpoint(self) -> Any:
+        """Return what restores it while it is active, as plain values."""
+        return None
+
+    def restore(self, sim: Simulation, data: Any) -> None:
+        """Continue from a checkpoint; ``began`` is known."""
