@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from interplay.constraints.contact import Contact
 from interplay.control.plan import Servo
-from interplay.errors import InputError, pick
+from interplay.errors import InputError, InterplayError, pick
 from interplay.objectives.base import Objective
 from interplay.skills.sensing import Sensed, Senses
-from interplay.skills.skill import RUNNING, SUCCEEDED, Bid, Skill
+from interplay.skills.skill import NOT, RUNNING, SUCCEEDED, Bid, Skill
 
 if TYPE_CHECKING:
     from interplay.simulation import Simulation
@@ -95,19 +95,24 @@ class Supervisor:
         return ""
 
     def _arbitrate(self, sim: Simulation, sensed: Sensed, because: str) -> None:
-        """Let the highest bidder take over."""
+        """Let the highest bidder take over that can begin."""
         bids = {name: skill.bid(sensed) for name, skill in self.skills.items()}
         if self._command is not None and bids[self._command[0]].value > 0.0:
             bid = bids[self._command[0]]
             bids[self._command[0]], self._command = Bid(bid.value + COMMANDED, f"commanded; {bid.why}"), None
-        chosen = max(bids, key=lambda name: bids[name].value)
-        self.bids = bids
-        self.log.append(Arbitration(sim.time, because, bids, chosen))
         if self._active is not None:
             self._active.end(sim)
-        self._active = self.skills[chosen]
-        self._active.began = sim.time
-        self._active.begin(sim, sensed)
+        for chosen in sorted(bids, key=lambda name: -bids[name].value):
+            self._active = self.skills[chosen]
+            self._active.began = sim.time
+            try:
+                self._active.begin(sim, sensed)
+                break
+            except InterplayError as error:
+                self._active.end(sim)
+                bids[chosen] = Bid(NOT, f"it cannot begin: {error}")
+        self.bids = bids
+        self.log.append(Arbitration(sim.time, because, bids, chosen))
 
     def _move(self, sim: Simulation) -> None:
         """Tell the simulation who leads her."""

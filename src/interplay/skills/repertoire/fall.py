@@ -15,8 +15,8 @@ from interplay.skills.skill import NOT, RUNNING, SUCCEEDED, Bid, Skill
 if TYPE_CHECKING:
     from interplay.simulation import Simulation
 
-FALLING, OUT = 0.3, 0.15
-"""She falls if her centre of mass sinks so fast [m/s], or her capture point is so far out of her feet, of her height."""
+FALLING, OUT, MOVING = 0.3, 0.15, 0.3
+"""She falls if her centre of mass sinks so fast [m/s], or moves so fast, with her capture point so far out of her feet, of her height."""
 LOW, STILL, LONGEST = 0.35, 0.6, 2.5
 """It has ended when she is so low, of her height, and no faster [m/s]; or after so many seconds."""
 POSES = {
@@ -74,7 +74,7 @@ class Fall(Skill):
         """Bid where she falls and is not down yet."""
         if sensed.height < LOW:
             return Bid(NOT, "she is down")
-        if sensed.sinking > FALLING or sensed.capture > OUT:
+        if sensed.sinking > FALLING or (sensed.capture > OUT and sensed.speed > MOVING):
             return Bid(9.0, f"she sinks by {sensed.sinking:.1f} m/s, capture point {sensed.capture:.2f} outside")
         return Bid(NOT, "she does not fall")
 

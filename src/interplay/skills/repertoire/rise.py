@@ -19,7 +19,7 @@ SECONDS, PATIENCE = 1.4, 2.0
 """How long rising from the ground takes [s], and how much longer it may."""
 UP = 0.93
 """She is up when her centre of mass is so high, of its height as she stood."""
-FLAT, ON_THE_GROUND, NEAR, SLOW = 0.96, 0.04, 0.08, 0.6
+FLAT, ON_THE_GROUND, NEAR, SLOW = 0.985, 0.04, 0.08, 0.6
 """What it begins from: soles tilted no more than this (cosine), no corner higher [m], the capture point no farther out, of her height, and no
 faster [m/s]."""
 
