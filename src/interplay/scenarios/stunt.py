@@ -15,10 +15,12 @@ class Stunt(base.Scenario):
     """One who is pushed, and gets up."""
 
     name: ClassVar[str] = "stunt"
-    summary: ClassVar[str] = "a character is pushed off her feet, protects herself, rolls over, gets up and stands again"
+    summary: ClassVar[str] = (
+        "a character is pushed off her feet, protects herself, rolls over, gets up and stands again"
+    )
     world: ClassVar[str | None] = "simulated"
     dt: ClassVar[float] = 0.01
-    longest_dt: ClassVar[float] = 0.01
+    longest_dt: ClassVar[float] = 0.02
     timeout: ClassVar[float] = 3600.0
     camera: ClassVar[base.Camera] = base.Camera(lookat=(0, 0, 0.7), distance=4.5, azimuth=130)
 
@@ -29,7 +31,9 @@ class Stunt(base.Scenario):
         most: float = Field(110.0, ge=0, le=300, description="largest impulse of a push [N·s]")
         every: float = Field(20.0, ge=2, le=600, description="seconds from one push to the next")
         pushes: int = Field(1, ge=0, le=1000, description="how many pushes there are")
-        direction: float | None = Field(None, ge=-360, le=360, description="of all pushes [deg], 0: forward; none: by the seed")
+        direction: float | None = Field(
+            None, ge=-360, le=360, description="of all pushes [deg], 0: forward; none: by the seed"
+        )
 
     p: Parameters
 

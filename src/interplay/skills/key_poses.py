@@ -157,5 +157,7 @@ def spelled(pose: Mapping[str, float], joints: list[str], mirrored: bool, whose:
     for joint, angle in out.items():
         side, _, rest = joint.partition("_")
         middle = side not in swapped
-        turned[joint if middle else f"{swapped[side]}_{rest}"] = -angle if middle and not joint.endswith("flexion") else angle
+        turned[joint if middle else f"{swapped[side]}_{rest}"] = (
+            -angle if middle and not joint.endswith("flexion") else angle
+        )
     return turned

@@ -184,9 +184,7 @@ class Supervisor:
         return {
             "active": active and [active.name, active.began, active.checkpoint()],
             "command": self._command,
-            "log": [
-                [a.time, a.because, {name: list(bid) for name, bid in a.bids.items()}, a.chosen] for a in self.log
-            ],
+            "log": [[a.time, a.because, {name: list(bid) for name, bid in a.bids.items()}, a.chosen] for a in self.log],
         }
 
     def restore(self, sim: Simulation, data: Any) -> None:
