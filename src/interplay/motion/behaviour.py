@@ -13,6 +13,19 @@ if TYPE_CHECKING:
     from interplay.simulation import Simulation
 
 
+class Listener(Protocol):
+    """Somebody who can be told what to do."""
+
+    @property
+    def commands(self) -> tuple[str, ...]:
+        """What it can be told."""
+        ...
+
+    def tell(self, command: str, time: float) -> None:
+        """Do that, from a time [s] on, as soon as it can be done."""
+        ...
+
+
 class Behaviour(Protocol):
     """Looks at the simulation before each step, makes and releases contacts, and says which objectives are in force."""
 
@@ -59,6 +72,11 @@ class Behaviour(Protocol):
     @property
     def failure(self) -> str | None:
         """What went wrong, in words; None: nothing."""
+        ...
+
+    @property
+    def listeners(self) -> Mapping[str, Listener]:
+        """Who can be told what to do, by name."""
         ...
 
     def update(self, sim: Simulation) -> None:
@@ -132,6 +150,11 @@ class Together:
     def failure(self) -> str | None:
         """What went wrong first."""
         return next((f"{name}: {part.failure}" for name, part in self.parts.items() if part.failure), None)
+
+    @property
+    def listeners(self) -> Mapping[str, Listener]:
+        """All who listen in any of them."""
+        return {name: who for part in self.parts.values() for name, who in part.listeners.items()}
 
     def update(self, sim: Simulation) -> None:
         """Let each do what is due."""

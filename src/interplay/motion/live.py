@@ -1,7 +1,7 @@
 """Live input: all that is done to a running scene from outside, by code, a file or the user's hand; all of it is recorded.
 
-Controls move, bodies are pushed and pulled, joints of mechanisms driven, things thrown, gains adjusted, masses and friction changed.
-What is done is also a row of a targets file (:mod:`.targets`), so that it can be done again.
+Controls move, bodies are pushed and pulled, joints of mechanisms driven, things thrown, characters told what to do, gains adjusted,
+masses and friction changed. What is done is also a row of a targets file (:mod:`.targets`), so that it can be done again.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from interplay.motion.drives import Drives
 from interplay.motion.frictions import Frictions
 from interplay.motion.masses import Masses
 from interplay.motion.pushes import Pull, Push, movable, strength, thrown, within_reach
-from interplay.motion.targets import OF_PHASE, Target, adjusted, deed
+from interplay.motion.targets import OF_PHASE, Target, adjusted, deed, listener
 from interplay.objectives.base import Gains
 
 if TYPE_CHECKING:
@@ -169,6 +169,12 @@ class LiveInput:
         """
         self.drives.add(joint, reference)
 
+    def tell(self, who: str, skill: str) -> None:
+        """Tell a character that is moved by skills which of them to use, as soon as it suits."""
+        heard, command = listener(self._sim, f"{who}/{skill}")
+        heard.tell(command, self._sim.time)
+        self._note(f"tell {who}/{skill}")
+
     def apply(self, target: Target) -> None:
         """Do now what a piece of live input says, whatever its time."""
         verb, what = deed(target.control) or ("", "")
@@ -184,6 +190,9 @@ class LiveInput:
             self.set_mass(what, float(value[0]))
         elif verb == "throw":
             self.throw(what, value[:3], value[3:])
+        elif verb == "tell":
+            who, _, skill = what.partition("/")
+            self.tell(who, skill)
         elif verb == "friction":
             self.set_friction(what, float(value[0]))
         elif verb == "adjust":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -12,6 +12,7 @@ import numpy as np
 
 from interplay.constraints.contact import Contact
 from interplay.errors import ContactError, InputError, InterplayError, number, unknown_name
+from interplay.motion.behaviour import Listener
 from interplay.motion.conditions import missing
 from interplay.motion.touchdown import land
 from interplay.objectives.base import FADE, Objective
@@ -221,6 +222,11 @@ class Machine:
         ):
             wait = missing(phase.until, sim) if phase.until is not None else ""
             self.failure = f"{phase} did not end within {phase.timeout:g} s" + (f": {wait}" if wait else "")
+
+    @property
+    def listeners(self) -> Mapping[str, Listener]:
+        """Nobody: what comes next is said by the phases."""
+        return {}
 
     def coming_contacts(self, sim: Simulation) -> tuple[Contact, ...] | None:
         """Return the contacts of the phase to come: less what this one releases, with what that makes.

@@ -7,14 +7,14 @@ along the swing (:mod:`.catching`); the foot lands when it touches. Afterwards, 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from interplay.constraints.contact import Contact
 from interplay.errors import ContactError, number
-from interplay.motion.behaviour import Behaviour
+from interplay.motion.behaviour import Behaviour, Listener
 from interplay.motion.catching import (
     SINK,
     Aimed,
@@ -158,6 +158,11 @@ class Recovery:
     def failure(self) -> str | None:
         """What went wrong in the interrupted behaviour."""
         return self.inner.failure if self.inner is not None else None
+
+    @property
+    def listeners(self) -> Mapping[str, Listener]:
+        """Who listens in the interrupted behaviour."""
+        return self.inner.listeners if self.inner is not None else {}
 
     def coming_contacts(self, sim: Simulation) -> tuple[Contact, ...] | None:
         """Return those of the interrupted behaviour."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from interplay.errors import InputError, pick, vector
+from interplay.motion.behaviour import Listener
 from interplay.motion.pushes import movable, thrown
 from interplay.objectives.base import Gains
 
@@ -45,13 +46,14 @@ VERBS: dict[str, tuple[int, ...]] = {
     "mass": (1,),
     "friction": (1,),
     "throw": (6,),
+    "tell": (0,),
 }
 """What live input can be besides controls, and how many numbers each takes.
 
 ``push BODY``: a point of the body in its own frame [m], force [N], seconds, and if wanted torque [N·m], and 1 where objectives give
 way to it; ``pull BODY``: a point of the body in its own frame, the point of the world it is pulled to [m]; ``adjust OBJECTIVE`` (or
 ``adjust OBJECTIVE | PHASE``): weight, stiffness, damping, each may be left empty; ``mass BODY``: its mass [kg]; ``friction MODEL``: that of
-whatever touches it; ``throw MODEL``: where it is put [m], its velocity [m/s].
+whatever touches it; ``throw MODEL``: where it is put [m], its velocity [m/s]; ``tell MODEL/SKILL``: nothing more.
 """
 
 OF_PHASE = " | "
@@ -70,6 +72,16 @@ def deed(control: str) -> tuple[str, str] | None:
     return (verb, what.strip()) if verb in VERBS and what.strip() else None
 
 
+def listener(sim: Simulation, what: str) -> tuple[Listener, str]:
+    """Return who is told what by ``MODEL/SKILL``, or raise an error."""
+    who, _, command = what.partition("/")
+    found = sim.behaviour.listeners if sim.behaviour is not None else {}
+    if not found:
+        raise InputError(f"tell {what!r}: nobody here listens; expected a character that is moved by skills")
+    heard: Listener = pick("character that listens", who, dict(found))
+    return heard, pick(f"skill of {who!r}", command, {name: name for name in heard.commands})
+
+
 def read_targets(path: str | Path, sim: Simulation) -> list[Target]:
     """Read live input from a CSV file with rows ``time, control, value, …``; every problem names its line.
 
@@ -86,7 +98,7 @@ def read_targets(path: str | Path, sim: Simulation) -> list[Target]:
         if not any(cells) or cells[0].startswith("#") or (line == 1 and cells[0].lower() == "time"):
             continue
         where = f"{path.name}, line {line}"
-        if len(cells) < 2 or (len(cells) < 3 and cells[1] != "let go"):
+        if len(cells) < 2 or (len(cells) < 3 and VERBS.get((deed(cells[1]) or ("",))[0]) != (0,)):
             raise InputError(f"{where}: expected time, control and values, got {', '.join(cells)!r}")
         try:
             time = float(cells[0])
@@ -120,6 +132,8 @@ def _checked(time: float, control: str, values: list[float | None], sim: Simulat
         sim.live.frictions.shapes(what)
     elif verb == "throw":
         thrown(sim.scene, what, given[:3], given[3:])
+    elif verb == "tell":
+        listener(sim, what)
     elif verb != "let go":
         movable(sim.scene, what)
     return Target(time, f"{verb} {what}".strip(), given)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from interplay.constraints.contact import Contact
 from interplay.control.plan import Servo
 from interplay.errors import InputError, InterplayError, pick
+from interplay.motion.behaviour import Listener
 from interplay.objectives.base import Objective
 from interplay.skills.sensing import Sensed, Senses
 from interplay.skills.skill import NOT, RUNNING, SUCCEEDED, Bid, Skill
@@ -51,9 +52,9 @@ class Supervisor:
 
     # -- what it does --------------------------------------------------------------------------------------------------
 
-    def command(self, name: str, time: float) -> None:
-        """Ask for a skill: its bid is raised as soon as it is not 0, for a while."""
-        self._command = pick("skill", name, self.skills).name, time
+    def tell(self, command: str, time: float) -> None:
+        """Ask for a skill: its bid is raised as soon as it is not 0, if that is within a while."""
+        self._command = pick(f"skill of {self.model!r}", command, self.skills).name, time
 
     def update(self, sim: Simulation) -> None:
         """Let the active skill act, or the one that suits best take over."""
@@ -171,6 +172,16 @@ class Supervisor:
     def failure(self) -> str | None:
         """None: who falls gets up."""
         return None
+
+    @property
+    def commands(self) -> tuple[str, ...]:
+        """All skills."""
+        return tuple(self.skills)
+
+    @property
+    def listeners(self) -> Mapping[str, Listener]:
+        """The character."""
+        return {self.model: self}
 
     def coming_contacts(self, sim: Simulation) -> tuple[Contact, ...] | None:
         """Return nothing: it is not known."""

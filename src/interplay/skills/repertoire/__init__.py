@@ -1,20 +1,45 @@
-"""The skills that come with Interplay, one file each: a class, or key poses."""
+"""The skills that come with Interplay, one file each: a class, or key poses; and those of packages that are installed beside it."""
 
 from __future__ import annotations
 
 import importlib
 import pkgutil
+from importlib.metadata import entry_points
 from pathlib import Path
 
+from interplay.errors import InputError
 from interplay.skills.key_poses import KeyPoses, read
 from interplay.skills.skill import Skill
 
+PLUG_INS = "interplay.skills"
+"""The group of entry points by which a package offers skills: each is a class of skills, or the path of a file of key poses."""
 
-def repertoire(model: str) -> list[Skill]:
-    """Return all skills, for one character."""
-    found: list[Skill] = []
+
+def repertoire(model: str, *more: type[Skill] | str | Path) -> list[Skill]:
+    """Return all skills for one character: those that come with Interplay, those of plug-ins, and more of one's own.
+
+    ``ip.repertoire("ann", "bow.yaml", Wave)``: a file of key poses, a class.
+    """
+    offered: list[type[Skill] | str | Path] = []
     for info in sorted(pkgutil.iter_modules(__path__), key=lambda i: i.name):
         module = importlib.import_module(f"{__name__}.{info.name}")
-        kinds = [k for k in vars(module).values() if isinstance(k, type) and issubclass(k, Skill)]
-        found += [kind(model) for kind in kinds if kind.name and kind.__module__ == module.__name__]
-    return found + [KeyPoses(model, read(path)) for path in sorted(Path(__file__).parent.glob("*.yaml"))]
+        offered += [k for k in vars(module).values() if _is_skill(k) and k.name and k.__module__ == module.__name__]
+    offered += sorted(Path(__file__).parent.glob("*.yaml"))
+    offered += [point.load() for point in entry_points(group=PLUG_INS)]
+    skills = [_made(kind, model) for kind in (*offered, *more)]
+    names = [skill.name for skill in skills]
+    if twice := {name for name in names if names.count(name) > 1}:
+        raise InputError(f"repertoire: two skills have the name {sorted(twice)[0]!r}; expected one of each")
+    return skills
+
+
+def _is_skill(kind: object) -> bool:
+    return isinstance(kind, type) and issubclass(kind, Skill)
+
+
+def _made(kind: type[Skill] | str | Path, model: str) -> Skill:
+    if isinstance(kind, (str, Path)):
+        return KeyPoses(model, read(kind))
+    if not _is_skill(kind):
+        raise InputError(f"repertoire: expected a class of skills or a file of key poses, got {kind!r}")
+    return kind(model)

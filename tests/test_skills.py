@@ -1,0 +1,225 @@
+"""Skills that bid, and the supervisor: who is pushed over gets up again."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+import interplay as ip
+from interplay.catalogue import scenario
+from interplay.models.motors import torque_limits
+from interplay.skills.key_poses import read, spelled
+
+
+def stunt(direction=0.0, impulse=80.0, **options):
+    return scenario("stunt")({"direction": direction, "least": impulse, "most": impulse, **options}).simulation()
+
+
+def up_again(sim, seconds=20.0):
+    """Step until she stands again after a fall; return the skills that were active."""
+    while sim.time < seconds:
+        sim.step()
+        done = [entry.chosen for entry in sim.behaviour.log]
+        if "fall" in done and done[-1] == "balance":
+            break
+    return [entry.chosen for entry in sim.behaviour.log]
+
+
+@pytest.mark.parametrize("direction", [0, 100, 190, -60])
+def test_who_is_pushed_over_gets_up_again(direction):
+    sim = stunt(direction)
+    m = sim.scene.model
+    limit = np.nan_to_num(torque_limits(m), nan=0.0)
+    strongest = []
+    sim.observers.append(lambda state, outcome, seconds: strongest.append((np.abs(outcome.tau) - limit).max()))
+    done = up_again(sim)
+    assert done[0] == "balance"
+    assert done[1] == "fall"
+    assert done[-3:] == ["prone_to_squat", "rise", "balance"]
+    assert not sim.fallen
+    assert max(strongest) < 1e-9
+    for _ in range(200):
+        sim.step()
+    assert sim.behaviour.label == "balance"
+    assert sim.com("ann")[0][2] > 0.9
+
+
+def test_whole_run_is_recorded_with_its_laws(tmp_path):
+    ip.run("stunt", tmp_path / "out", parameters={"direction": 200, "least": 80, "most": 80}, seconds=12)
+    report = json.loads((tmp_path / "out" / "report.json").read_text())
+    assert {"balance", "fall", "roll_over", "prone_to_squat", "rise"} <= set(report["states_visited"])
+    assert report["certificate"]["penetration_mm"] < 10
+    assert report["certificate"]["torque_ratio"] <= 1 + 1e-9
+    assert report["certificate"]["impulse_residual"] < 0.1
+
+
+@pytest.mark.parametrize("when", [1.5, 2.6, 4.0, 6.5])
+def test_a_resumed_run_is_the_uninterrupted_one(when):
+    sim, other = stunt(190), stunt(190)
+    while sim.time < when:
+        sim.step()
+    for _ in range(50 - sim.steps % 50):  # plans are made afresh there
+        sim.step()
+    kept = json.loads(json.dumps(sim.checkpoint()))
+    for _ in range(120):
+        sim.step()
+    other.restore(kept)
+    for _ in range(120):
+        other.step()
+    assert other.behaviour.label == sim.behaviour.label
+    assert (other.state.qpos == sim.state.qpos).all()
+
+
+def test_all_bid_and_say_why():
+    sim = stunt(190)
+    up_again(sim)
+    for entry in sim.behaviour.log:
+        assert set(entry.bids) == set(sim.behaviour.skills)
+        assert all(0 <= bid.value <= 20 and bid.why for bid in entry.bids.values())
+        assert entry.bids[entry.chosen].value == max(bid.value for bid in entry.bids.values())
+    down = sim.behaviour.log[2]
+    assert down.bids["balance"].value == 0.0
+    assert "does not stand" in down.bids["balance"].why
+
+
+def test_a_command_is_heard_when_it_suits():
+    sim = stunt(0, pushes=0)
+    for _ in range(20):
+        sim.step()
+    sim.live.tell("ann", "settle")
+    sim.step()
+    assert sim.behaviour.label == "settle"
+    assert "commanded" in sim.behaviour.log[-1].because
+    sim = stunt(0, pushes=0)
+    sim.live.targets.append(ip.Target(0.1, "tell ann/roll_over", np.zeros(0)))
+    for _ in range(300):
+        sim.step()
+    assert sim.behaviour.label == "balance"  # who stands does not roll over; the command lapses
+    assert any(target.control == "tell ann/roll_over" for target in sim.live.inputs)
+
+
+def test_commands_that_nobody_knows_are_errors(tmp_path):
+    sim = stunt(0, pushes=0)
+    with pytest.raises(ip.InputError, match="did you mean 'roll_over'"):
+        sim.live.tell("ann", "rol_over")
+    with pytest.raises(ip.InputError, match="character that listens"):
+        sim.live.tell("ben", "balance")
+    with pytest.raises(ip.InputError, match="nobody here listens"):
+        scenario("stand")({}).simulation().live.tell("alice", "balance")
+
+
+def test_others_go_on_while_one_lies():
+    scene = ip.Scene().add(ip.Humanoid(1.74, 68), "ann").add(ip.Humanoid(1.80, 75), "ben", pos=(0, 2.5))
+    sim = ip.Simulation(scene, 0.01, world="simulated")
+    skills = {name: ip.Supervisor(name, ip.repertoire(name)) for name in ("ann", "ben")}
+    sim.behaviour = ip.Together(skills)
+    for _ in range(20):
+        sim.step()
+    sim.live.push("ann/chest", (800.0, 0.0, 0.0), 0.1)
+    for _ in range(250):
+        sim.step()
+    assert skills["ann"].label not in ("balance", "")
+    assert skills["ben"].label == "balance"
+    assert len(skills["ben"].log) == 1
+    assert sim.com("ben")[0][2] > 0.95
+
+
+def test_skills_live_in_the_simulated_world():
+    sim = ip.Simulation(ip.Scene().add(ip.Humanoid(1.74, 68), "ann"))
+    sim.behaviour = ip.Supervisor("ann", ip.repertoire("ann"))
+    with pytest.raises(ip.InputError, match="expected world='simulated'"):
+        sim.step()
+
+
+JOINTS = [
+    "torso_flexion",
+    "torso_yaw",
+    "left_hip_flexion",
+    "right_hip_flexion",
+    "left_elbow_flexion",
+    "right_elbow_flexion",
+]
+
+
+def test_poses_name_both_sides_at_once_and_can_be_mirrored():
+    pose = {
+        "torso_yaw": 0.3,
+        "torso_flexion": 0.1,
+        "hip_flexion": 0.5,
+        "left_elbow_flexion": 1.0,
+        "right_elbow_flexion": 0.2,
+    }
+    plain, turned = (spelled(pose, JOINTS, mirrored, "test") for mirrored in (False, True))
+    assert plain["left_hip_flexion"] == plain["right_hip_flexion"] == 0.5
+    assert turned["torso_yaw"] == -0.3
+    assert turned["torso_flexion"] == 0.1
+    assert (turned["left_elbow_flexion"], turned["right_elbow_flexion"]) == (0.2, 1.0)
+    assert spelled(turned, JOINTS, True, "test") == plain
+    with pytest.raises(ip.InputError, match="no joint 'hip_flexio'"):
+        spelled({"hip_flexio": 1.0}, JOINTS, False, "test")
+
+
+GOOD = "{name: bow, summary: bows, bid: 5, when: {upright: [0.9, null]}, keys: [{seconds: 0.5, pose: {torso_flexion: 0.5}}]}"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("upright", "uprigt", "uprigt"),
+        ("bid: 5", "bid: 50", "bid"),
+        ("seconds: 0.5", "seconds: -1", "seconds"),
+        ("0.5}}", ".nan}}", "torso_flexion"),
+        ("{name: bow,", "{nam: bow,", "nam"),
+        ("keys", "key", "key"),
+        (GOOD, "[1, 2", "expected"),
+        (GOOD, "7", "int"),
+    ],
+)
+def test_bad_key_poses_are_named(tmp_path, old, new, said):
+    path = tmp_path / "bow.yaml"
+    path.write_text(GOOD.replace(old, new))
+    with pytest.raises(ip.InputError, match=said):
+        read(path)
+
+
+def test_a_file_of_key_poses_is_a_skill(tmp_path):
+    path = tmp_path / "bow.yaml"
+    path.write_text(GOOD)
+    sim = stunt(0, pushes=0)
+    sim.behaviour = ip.Supervisor("ann", ip.repertoire("ann", path))
+    for _ in range(20):
+        sim.step()
+    sim.live.tell("ann", "bow")
+    for _ in range(40):
+        sim.step()
+    assert sim.behaviour.label == "bow"
+    m = sim.scene.model
+    assert sim.state.qpos[m.joint("ann/torso_flexion").qposadr[0]] > 0.2
+
+
+def test_a_package_may_offer_skills(tmp_path, monkeypatch):
+    path = tmp_path / "bow.yaml"
+    path.write_text(GOOD)
+
+    class Wait(ip.Skill):
+        name = "wait"
+
+        def bid(self, sensed):
+            return ip.Bid(0.5, "there is time")
+
+    class Point:
+        def __init__(self, what):
+            self._what = what
+
+        def load(self):
+            return self._what
+
+    monkeypatch.setattr("interplay.skills.repertoire.entry_points", lambda group: [Point(Wait), Point(path)])
+    assert {"wait", "bow", "balance"} <= {skill.name for skill in ip.repertoire("ann")}
+    with pytest.raises(ip.InputError, match="two skills have the name 'bow'"):
+        ip.repertoire("ann", path)
+    monkeypatch.setattr("interplay.skills.repertoire.entry_points", lambda group: [Point(7)])
+    with pytest.raises(ip.InputError, match="expected a class of skills"):
+        ip.repertoire("ann")
