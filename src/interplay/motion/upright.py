@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from interplay.maths.rotations import about_z, products, quaternion_of
 from interplay.motion.footsteps import SIDES
 from interplay.objectives.base import Objective
 from interplay.objectives.momentum import AngularMomentum
@@ -25,11 +28,28 @@ def parts(sim: Simulation, model: str, *names: str) -> list[str]:
     return [f"{model}/{name}" for name in names if f"{model}/{name}" in bodies]
 
 
-def upright(sim: Simulation, model: str) -> list[Objective]:
-    """Return what a character who stands wants beside her balance: her posture, and trunk and head upright."""
+def upright(sim: Simulation, model: str, turn: float = 0.0) -> list[Objective]:
+    """Return what a character who stands wants beside her balance: her posture, and trunk and head upright.
+
+    ``turn`` is how far [rad] she has turned to her left since she stood first.
+    """
+
+    def held(body: str, weight: float) -> Orientation:
+        first = quaternion_of(sim.scene.rest.xmat[sim.scene.body(body)].reshape(3, 3))
+        return Orientation(body, products(about_z(turn)[None], first[None])[0] if turn else None, weight=weight)
+
     return [
         Posture(model, weight=0.3),
         AngularMomentum(model, weight=0.005),
-        *(Orientation(body, weight=1.0) for body in parts(sim, model, "pelvis", "chest")),
-        *(Orientation(body, weight=0.3) for body in parts(sim, model, "head")),
+        *(held(body, 1.0) for body in parts(sim, model, "pelvis", "chest")),
+        *(held(body, 0.3) for body in parts(sim, model, "head")),
     ]
+
+
+def turn_since(sim: Simulation, model: str) -> float:
+    """Return how far [rad] a character's feet have turned to her left since she stood first."""
+    sites = [sim.scene.site(sole) for sole in soles(model)]
+    first, now = (
+        terms.site_xmat[sites].reshape(-1, 3, 3)[:, :2, 0].sum(axis=0) for terms in (sim.scene.rest, sim.terms)
+    )
+    return float(np.arctan2(first[0] * now[1] - first[1] * now[0], first @ now))

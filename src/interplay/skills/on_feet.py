@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from interplay.motion.upright import soles
+from interplay.motion.upright import soles, turn_since
 from interplay.objectives.base import Objective
 from interplay.scene.scene import GROUND
 from interplay.skills.sensing import Sensed
@@ -24,11 +24,14 @@ class OnFeet(Skill):
         self.soles = soles(model)
         self.wanted: list[Objective] = []
         """What it asks of the program."""
+        self.turn = 0.0
+        """How far she has turned since she stood first [rad]."""
 
     def begin(self, sim: Simulation, sensed: Sensed) -> None:
         """Put both soles down."""
         for sole in self.soles:
             sim.contacts.add(sole, GROUND, landing=True)
+        self.turn = turn_since(sim, self.model)
 
     def end(self, sim: Simulation) -> None:
         """Count on nothing any more."""

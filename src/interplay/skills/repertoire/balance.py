@@ -49,7 +49,7 @@ class Balance(OnFeet):
     def begin(self, sim: Simulation, sensed: Sensed) -> None:
         """Put both soles down, and stand."""
         super().begin(sim, sensed)
-        self.wanted = upright(sim, self.model)
+        self.wanted = upright(sim, self.model, self.turn)
         self._recovery = Recovery(self.model)
 
     def update(self, sim: Simulation, sensed: Sensed) -> str:
@@ -71,12 +71,13 @@ class Balance(OnFeet):
         return [*self.wanted, *(self._recovery.objectives if self._recovery is not None else ())]
 
     def checkpoint(self) -> Any:
-        """Return what restores the steps."""
-        return self._recovery and self._recovery.checkpoint()
+        """Return which way she faces, and what restores the steps."""
+        return [self.turn, self._recovery and self._recovery.checkpoint()]
 
     def restore(self, sim: Simulation, data: Any) -> None:
         """Go on."""
-        self.wanted = upright(sim, self.model)
+        self.turn, steps = data
+        self.wanted = upright(sim, self.model, self.turn)
         self._recovery = Recovery(self.model)
-        if data is not None:
-            self._recovery.restore(sim, data)
+        if steps is not None:
+            self._recovery.restore(sim, steps)

@@ -56,7 +56,7 @@ class Rise(OnFeet):
         self._from = above, height
         path = MinimumJerk([above], [height], self.began, max(SECONDS * (1.0 - above / height) / 0.5, 0.4))
         self.wanted = [
-            *upright(sim, self.model),
+            *upright(sim, self.model, self.turn),
             Balance(self.model, on=self.soles, terms=sim.terms, weight=1e4),
             ComOver(self.model, over=self.soles, reference=(0.0, 0.0), weight=100.0),
             ComOver(self.model, over=self.soles, axes="z", reference=path, weight=60.0, max_speed=None),
@@ -73,9 +73,10 @@ class Rise(OnFeet):
         return RUNNING
 
     def checkpoint(self) -> Any:
-        """Return from where to where she rises."""
-        return list(self._from)
+        """Return which way she faces, from where to where she rises."""
+        return [self.turn, *self._from]
 
     def restore(self, sim: Simulation, data: Any) -> None:
         """Go on."""
-        self._ask(sim, *data)
+        self.turn, *way = data
+        self._ask(sim, *way)
