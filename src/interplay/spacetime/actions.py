@@ -23,6 +23,8 @@ COMMON = {"walk": 1.3, "run": 3.0}
 """Speeds at which people do [m/s]."""
 SLOW = 0.8
 """How fast the last step before she stands is [m/s]."""
+RAMP = 2.5
+"""By what factor at most a step is slower or faster at its beginning than it is alone, where she was slower or faster before."""
 SHARPEST = pi / 4
 """How far one step of a pivot turns [rad]."""
 
@@ -46,7 +48,8 @@ class Gaits:
                     f"{self.body.name}: no {kind} at {speed:g} m/s was found ({last.status}); what is violated most: "
                     f"{', '.join(last.worst) or 'nothing'}; expected a speed at which she can {kind}, such as {COMMON[kind]:g}"
                 )
-            self._found[key] = Row.found(found.part, found.x)
+            row, manner = Row.found(found.part, found.x), found.part.style
+            self._found[key] = row._replace(phases=tuple(phase._replace(manner=manner) for phase in row.phases))
         row = self._found[key]
         return row if leads == "left" else row.mirrored(self.body)
 
@@ -75,6 +78,13 @@ class Doing(NamedTuple):
     def count(self) -> int:
         """How many phases."""
         return len(self.row.phases) if self.row else 0
+
+    def factor(self, row: Row) -> float:
+        """Return how many times as fast what comes next would begin as she is, within bounds."""
+        if self.row is None:
+            return 1.0
+        now, then = (float(np.linalg.norm(v[:2])) for v in (self.row.knots.v[-1], row.knots.v[0]))
+        return float(np.clip(then / max(now, 0.1), 1.0 / RAMP, RAMP))
 
     def then(self, row: Row, end: Row | None = None, steps: bool = True) -> Doing:
         """Return it with more; a step of which the other foot lands next. ``end``: what it would end as, if not as it does."""
@@ -106,7 +116,7 @@ class Walk(NamedTuple):
         """Append half cycles, each bent by its share."""
         for _ in range(self.steps):
             half = done.gaits.half(self.kind, self.speed, done.leads)
-            done = done.then(half.bent(self.turn / self.steps), half)
+            done = done.then(half.ramped(done.factor(half)).bent(self.turn / self.steps), half)
         return done
 
 
@@ -145,7 +155,7 @@ class Stand(NamedTuple):
         rest = Phase(max(3, ceil(self.seconds / 0.05)), self.seconds, FLAT, FLAT)
         if done.row is None:
             return done.then(still(body, q, (rest,)), steps=False)
-        if done.row.phases[-1][2:] == (FLAT, FLAT):
+        if done.row.phases[-1][2:4] == (FLAT, FLAT):
             return done.then(still(body, done.row.knots.q[-1], (rest,)), steps=False)
         half = done.gaits.half("walk", SLOW, done.leads)
         swung = Row(half.phases[:-1], half.knots.between(half.phases, 0, len(half.phases) - 1))

@@ -95,6 +95,7 @@ class Program:
             one, other = where.T[k.tapes.hessian.row], where.T[k.tapes.hessian.column]
             at_hessian.append(np.maximum(one, other) * n + np.minimum(one, other))
         self.jacobian_pattern, self._jacobians = _pattern(at_jacobian, (count, n))
+        at_hessian.append(np.arange(n)[None] * (n + 1))
         self.hessian_pattern, self._hessians = _pattern(at_hessian, (n, n))
 
     def values(self, x: np.ndarray) -> tuple[float, np.ndarray]:
@@ -110,11 +111,13 @@ class Program:
         """Return the entries of that of the rows, in the order of its pattern."""
         return self._summed("jacobian", x, self._jacobians, self.jacobian_pattern.nnz)
 
-    def hessian(self, x: np.ndarray, scale: float, multipliers: np.ndarray) -> np.ndarray:
-        """Return the entries of the upper triangle of that of the Lagrangian, scale · objective + multipliers · rows."""
+    def hessian(self, x: np.ndarray, scale: float, multipliers: np.ndarray, damping: float = 0.0) -> np.ndarray:
+        """Return the entries of the upper triangle of that of the Lagrangian, scale · objective + multipliers · rows + ½ damping x²."""
         lam = np.append(multipliers, 0.0)  # of rows that bound nothing
         beside = [np.vstack([np.full(at.shape[1], scale), lam[at]]) for at in self._lam]
-        return self._summed("hessian", x, self._hessians, self.hessian_pattern.nnz, beside)
+        out = self._summed("hessian", x, self._hessians, self.hessian_pattern.nnz, beside)
+        out[self._hessians[-1][0]] += damping
+        return out
 
     def _summed(
         self, what: str, x: np.ndarray, to: Sequence[np.ndarray], size: int, beside: Sequence[np.ndarray] | None = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from math import ceil
 from typing import NamedTuple
 
 import numpy as np
@@ -21,6 +22,8 @@ TURNED = 0.1
 """From which turn on effort counts per second, in a given time, and not per metre [rad]."""
 WIGGLE = 0.3
 """How far hips turn within a gait at most [rad]."""
+INTERVAL = 0.035
+"""About how long an interval of a sketch is [s]."""
 FREE = ("timing", "footprints")
 
 
@@ -107,19 +110,28 @@ def composed_all(
         raise InputError(f"schedule {schedule}: expected one character that acts, got {len(scores)}")
     roles, laws = dict[str, Role](), list[Law]()
     for who, score in scores.items():
-        if score.doing.row is None:
-            raise InputError(f"{who}: expected at least one action, such as walk")
-        roles[who] = score.doing.row.role(score.doing.body, manner_of(score))
+        roles[who] = manner_of(score)
         laws += score.laws
     problem = Problem(roles, [*laws, *further])
-    return find(problem, next(iter(scores.values())).schedule(schedule), progress=progress)
+    return find(problem, next(iter(scores.values())).schedule(schedule), sketched=True, progress=progress)
 
 
-def manner_of(score: Score) -> Style:
-    """Return what is minimised: as in a walk, but who turns is not held to where she headed at first."""
-    manner, row = style(score.doing.body), score.doing.row
-    if row is None or np.ptp(row.knots.q[:, 3]) < TURNED + WIGGLE:
-        return manner
+def manner_of(score: Score) -> Role:
+    """Return what she begins with, and what is minimised: but who turns is not held to where she headed at first."""
+    body, row = score.doing.body, score.doing.row
+    if row is None:
+        raise InputError(f"{body.name}: expected at least one action, such as walk")
+    row = row.on([max(2, ceil(phase.seconds / INTERVAL)) for phase in row.phases])
+    manner, turns = style(body), np.ptp(row.knots.q[:, 3]) > TURNED + WIGGLE
+    own = {
+        id(phase.manner): phase.manner and (turning(phase.manner) if turns else phase.manner) for phase in row.phases
+    }
+    phases = tuple(phase._replace(manner=own[id(phase.manner)]) for phase in row.phases)
+    return row._replace(phases=phases).role(body, turning(manner) if turns else manner)
+
+
+def turning(manner: Style) -> Style:
+    """Return a manner in which it costs nothing to head elsewhere."""
     posture = manner.posture.copy()
     posture[3] = 0.0
     return manner._replace(posture=posture, ties=tuple(t for t in manner.ties if all(k != 3 for k, _ in t.parts)))

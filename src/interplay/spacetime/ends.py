@@ -53,6 +53,24 @@ class Knots(NamedTuple):
             [_resampled(self.between(phases, k, k + 1), other.intervals) for k, other in enumerate(others)]
         )
 
+    def at(self, time: np.ndarray, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return coordinates and rates at some times, of the times of its knots."""
+        i = np.clip(np.searchsorted(time, times, side="right") - 1, 0, len(time) - 2)
+        rate = (time[i + 1] - time[i])[:, None]
+        u = (times - time[i])[:, None] / rate
+        q, dq, _ = hermite(self.q[i], rate * self.v[i], self.q[i + 1], rate * self.v[i + 1], u)
+        return q, dq / rate
+
+    def at_points(self, time: np.ndarray, times: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return torques, forces and what others pull with at some times, of the times of its knots."""
+        points = (time[:-1, None] + np.diff(time)[:, None] * np.array(GAUSS)).ravel()
+
+        def found(of: np.ndarray) -> np.ndarray:
+            columns = [np.interp(times, points, column) for column in of.reshape(len(of), -1).T]
+            return np.array(columns).T.reshape(len(times), *of.shape[1:])
+
+        return found(self.tau), found(self.force), found(self.pull)
+
     def course(self, phases: Sequence[Phase]) -> Course:
         """Return it over real time, at its knots."""
         steps = np.repeat(self.rate, [phase.intervals for phase in phases])
@@ -64,17 +82,9 @@ def _resampled(one: Knots, intervals: int) -> Knots:
     count, rate = len(one.q) - 1, float(one.rate[0])
     if count == intervals:
         return one
-    at = np.linspace(0.0, count, intervals + 1)
-    i = np.clip(at.astype(int), 0, count - 1)
-    u = (at - i)[:, None]
-    q, dq, _ = hermite(one.q[i], rate * one.v[i], one.q[i + 1], rate * one.v[i + 1], u)
-    old = (np.arange(count)[:, None] + np.array(GAUSS)).ravel()
-    new = (np.arange(intervals)[:, None] + np.array(GAUSS)).ravel() * count / intervals
-    at_points = (
-        np.array([np.interp(new, old, c) for c in of.reshape(len(of), -1).T]).T.reshape(len(new), *of.shape[1:])
-        for of in (one.tau, one.force, one.pull)
-    )
-    return Knots(q, dq / rate, one.rate * count / intervals, *at_points)
+    old, new = np.arange(count + 1) * rate, np.linspace(0.0, count * rate, intervals + 1)
+    points = (new[:-1, None] + np.diff(new)[:, None] * np.array(GAUSS)).ravel()
+    return Knots(*one.at(old, new), one.rate * count / intervals, *one.at_points(old, points))
 
 
 def knots_of(part: Part, x: np.ndarray) -> Knots:

@@ -41,12 +41,13 @@ CARRIES = {SWING: (), HEEL: (2, 3), FLAT: (0, 1, 2, 3), TOE: (0, 1)}
 
 
 class Phase(NamedTuple):
-    """So many intervals, about so many seconds long, and how either foot stands."""
+    """So many intervals, about so many seconds long, how either foot stands, and what is minimised in it, if not what is in all its part."""
 
     intervals: int
     seconds: float
     left: str
     right: str
+    manner: Style | None = None
 
     def mode(self, side: str) -> str:
         """Return how a foot stands."""
@@ -113,6 +114,8 @@ class Part:
         """Take the phases, a motion to begin with, and at which points others pull."""
         self.pulled = list(pulled)
         self.body, self.phases, self.style, self.unknowns = body, list(phases), style, unknowns
+        self.manners = [phase.manner or style for phase in phases]
+        """What is minimised in each phase."""
         n, counts = body.n, [phase.intervals for phase in phases]
         self.intervals = sum(counts)
         self.phase_of = np.repeat(np.arange(len(counts)), counts)
@@ -212,7 +215,7 @@ class Part:
     def blocks(self) -> list[Block]:
         """Return all that makes it a motion: dynamics, friction, feet, time."""
         return [
-            self._dynamics(),
+            *self._dynamics(),
             self._friction(),
             self._changes(),
             self._haste(),
@@ -221,8 +224,23 @@ class Part:
             self._time(),
         ]
 
-    def _dynamics(self) -> Block:
-        body, n, style = self.body, self.body.n, self.style
+    def _dynamics(self) -> list[Block]:
+        """Return equations of motion and what is minimised, of the phases of each manner."""
+        blocks, unknowns, guess = [], self.unknowns, self.unknowns.guess
+        unknown = not guess[self.tau].any()  # nothing is known of torques: those that the motion takes
+        for manner in {id(manner): manner for manner in self.manners}.values():
+            mine = [i for i in range(self.intervals) if self.manners[self.phase_of[i]] is manner]
+            blocks.append(self._moves(manner, mine))
+            if unknown:
+                taken, of = (
+                    blocks[-1].values(guess)[:, ROOT:],
+                    self.tau[np.repeat(mine, 2) * 2 + np.tile([0, 1], len(mine))],
+                )
+                guess[of] = np.clip(taken, unknowns.low[of], unknowns.high[of])
+        return blocks
+
+    def _moves(self, style: Style, intervals: Sequence[int]) -> Block:
+        body, n = self.body, self.body.n
         nj, own = n - ROOT, 3 * n + n - ROOT
         soles = [[self.sole(side, x, y) for x, y in CORNERS] for side in SIDES]
 
@@ -254,23 +272,19 @@ class Part:
         size = 4 * n + 1 + nj + 24 + 3 * len(self.pulled) + 1
         kernel = body.kernel(key, lambda: Kernel("dynamics", size, 1, inner, outer))
         where = []
-        for i in range(self.intervals):
+        for i in intervals:
             knots, rate = (self.q[i], self.v[i], self.q[i + 1], self.v[i + 1]), self.rate[[self.phase_of[i]]]
             for p in (2 * i, 2 * i + 1):
                 unknown = (self.tau[p], self.force[p].ravel(), self.pull[p].ravel())
                 where.append(np.concatenate([*knots, rate, *unknown, self.over]))
-        constants = np.tile(np.array(GAUSS)[:, None], (self.intervals, 1))
+        constants = np.tile(np.array(GAUSS)[:, None], (len(intervals), 1))
         zero = np.zeros((len(where), n))
 
         def label(place: int, row: int) -> str:
             what = "root" if row < ROOT else body.joints[row - ROOT]
-            return f"motion of {body.name}: {what} in phase {self.phase_of[place // 2]}"
+            return f"motion of {body.name}: {what} in phase {self.phase_of[intervals[place // 2]]}"
 
-        block, guess = Block(kernel, np.array(where), constants, zero, zero, label), self.unknowns.guess
-        if not guess[self.tau].any():  # nothing is known of torques: those that the motion takes
-            taken = block.values(guess)[:, ROOT:] + guess[self.tau]
-            guess[self.tau] = np.clip(taken, self.unknowns.low[self.tau], self.unknowns.high[self.tau])
-        return block
+        return Block(kernel, np.array(where), constants, zero, zero, label)
 
     def _friction(self) -> Block:
         def inner(y: Any, c: Any) -> tuple[Any, Any]:
@@ -301,7 +315,7 @@ class Part:
         def inner(y: Any, c: Any) -> tuple[Any, Any]:
             a, b = ca.reshape(y[:12], 3, 4), ca.reshape(y[12:], 3, 4)
             change = ca.sum2(b) - ca.sum2(a)
-            return c[0] * self.style.jerk * ca.dot(change, change), ca.SX(0, 1)
+            return c[0] * ca.dot(change, change), ca.SX(0, 1)
 
         points = 2 * self.intervals
         pairs = [(self.force[p, s], self.force[p + 1, s]) for p in range(points - 1) for s in (0, 1)]
@@ -311,7 +325,9 @@ class Part:
             ]
         where = np.array([np.concatenate([a.ravel(), b.ravel()]) for a, b in pairs])
         seconds = sum(phase.seconds for phase in self.phases)
-        constants = np.full((len(where), 1), points / 20 * min(1.0, HALF / seconds) ** 2)
+        jerks = np.array([manner.jerk for manner in self.manners])[self.phase_of]
+        cost = np.repeat([jerks[min(k // 2, self.intervals - 1)] for k in range(len(where) // 2)], 2)
+        constants = points / 20 * min(1.0, HALF / seconds) ** 2 * cost[:, None]
         none = np.zeros((len(where), 0))
         return Block(Kernel("changes", 24, 1, inner), where, constants, none, none, lambda place, row: "")
 
@@ -322,9 +338,9 @@ class Part:
 
         def inner(y: Any, c: Any) -> tuple[Any, Any]:
             before, after, (first, second), span = y[:nj], y[nj : 2 * nj], ca.vertsplit(y[2 * nj : -1]), y[-1]
-            change = c[2:] * after - before
+            change = c[2 : 2 + nj] * after - before
             seconds = c[0] * first + c[1] * second
-            return ca.dot(ca.DM(self.style.haste) * change, change) / (seconds * span), ca.SX(0, 1)
+            return ca.dot(c[2 + nj :] * change, change) / (seconds * span), ca.SX(0, 1)
 
         rates = self.rate[self.phase_of]
         pairs = [(p, p + 1, np.ones(nj), np.arange(nj)) for p in range(points - 1)]
@@ -337,11 +353,10 @@ class Part:
         for p, q, sign, order in pairs:
             a, b = p // 2, q // 2
             where.append(np.concatenate([self.tau[p], self.tau[q][order], [rates[a], rates[b]], self.span]))
-            constants.append(np.concatenate([[within, 0.0] if a == b and q > p else [across, across], sign]))
+            cost = self.manners[self.phase_of[a]].haste
+            constants.append(np.concatenate([[within, 0.0] if a == b and q > p else [across, across], sign, cost]))
         none = np.zeros((len(where), 0))
-        kernel = self.body.kernel(
-            ("haste", self.style.haste.tobytes()), lambda: Kernel("haste", 2 * nj + 3, 2 + nj, inner)
-        )
+        kernel = self.body.kernel(("haste",), lambda: Kernel("haste", 2 * nj + 3, 2 + 2 * nj, inner))
         return Block(kernel, np.array(where), np.array(constants), none, none, lambda place, row: "")
 
     def _feet(self) -> list[Block]:

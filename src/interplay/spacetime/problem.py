@@ -12,7 +12,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from interplay.spacetime.blocks import Block, Unknowns
-from interplay.spacetime.body import ROOT, SIDES, Body, Point
+from interplay.spacetime.body import SIDES, Body, Point
 from interplay.spacetime.checking import roughest
 from interplay.spacetime.ends import PLACE, Knots, hold, knots_of, moved, place_of, recall
 from interplay.spacetime.part import SWING, Course, Part, Phase, Style
@@ -21,6 +21,8 @@ from interplay.spacetime.solving import Progress, Solution, solve
 ROUGH, MOST_MESHES = np.array([0.1, 0.01, 1.5e-3]), 4
 """What may be off between points: force on the root over the weight, at worst and on the mean of all phases, and slip [m]; and how many
 meshes are tried at most."""
+STRETCHED = 0.05
+"""How long an interval of a sketch may become [s]."""
 COARSEST, SHORTEST_MESH = 0.03, 0.008
 """Longest and shortest interval of a mesh [s]."""
 
@@ -122,19 +124,7 @@ class Stage:
         """Return all that must hold: laws first, as they say how parts begin and end."""
         laws = [block for law in self.problem.laws for block in law(self)]
         found = [*self._ends, *laws, *(block for part in self.parts.values() for block in part.blocks())]
-        found = [block for block in found if len(block.where)]
-        self._balance(found)
-        return found
-
-    def _balance(self, blocks: Sequence[Block]) -> None:
-        """Begin with the torques that motions on a new mesh need: those between old points are others."""
-        for who, part in self.parts.items():
-            if self.problem.roles[who].knots is None:
-                continue
-            mine = next(b for b in blocks if b.kernel.name == "dynamics" and b.where[0, 0] == part.q[0, 0])
-            off = mine.values(self.unknowns.guess)[:, ROOT:]
-            low, high, guess = self.unknowns.low[part.tau], self.unknowns.high[part.tau], self.unknowns.guess
-            guess[part.tau] = np.clip(guess[part.tau] + off, low, high)
+        return [block for block in found if len(block.where)]
 
 
 Law = Callable[[Stage], "list[Block]"]
@@ -213,6 +203,7 @@ def find(
     schedule: Schedule | None = None,
     *,
     near: bool = False,
+    sketched: bool = False,
     meshes: int = MOST_MESHES,
     progress: Progress | None = None,
 ) -> Found:
@@ -225,14 +216,22 @@ def find(
     try:
         for turn in (schedule or Joint()).turns(problem):
             for attempt in range(meshes):
+                sketch, kept = sketched and attempt == 0, (stage, x, dict(problem.roles))
                 stage = Stage(problem, turn)
                 x = stage.unknowns.guess
-                blocks = stage.blocks()
-                found.append(solve(stage.unknowns, blocks, near=near or turn.near or attempt > 0, progress=progress))
+                for part in stage.parts.values() if sketch else ():
+                    stage.unknowns.high[part.rate] = np.maximum(stage.unknowns.high[part.rate], STRETCHED)
+                close, blocks = near or turn.near or attempt > 0, stage.blocks()
+                found.append(solve(stage.unknowns, blocks, near=close, sketch=sketch, progress=progress))
                 solution = found[-1]
+                if attempt and not solution.solved and solution.violation > found[-2].violation:
+                    stage, x, problem.roles = kept  # what was found on the mesh before is nearer to a motion
+                    break
                 x = solution.x
                 problem.told(stage, x)
-                if not solution.solved or attempt + 1 == meshes or not refine(problem, stage, x):
+                if not solution.solved or attempt + 1 == meshes:
+                    break
+                if not refine(problem, stage, x, attempt == 0, sketch):
                     break
             if not found[-1].solved:
                 break
@@ -245,8 +244,11 @@ def find(
     return Found(problem, stage.parts, x, tuple(found))
 
 
-def refine(problem: Problem, stage: Stage, x: np.ndarray) -> bool:
-    """Give phases of what was found as many intervals as it takes; return whether any of them does not hold as it is."""
+def refine(problem: Problem, stage: Stage, x: np.ndarray, first: bool = True, sketch: bool = False) -> bool:
+    """Give phases of what was found as many intervals as it takes; return whether any of them does not hold as it is.
+
+    Of a first mesh it does not hold either that a phase is as long as it may be; a sketch never holds.
+    """
     refined = False
     for who, part in stage.parts.items():
         rough = roughest(part, x) / ROUGH
@@ -255,7 +257,7 @@ def refine(problem: Problem, stage: Stage, x: np.ndarray) -> bool:
         rough = rough.max(axis=1)
         stretched = np.isclose(x[part.rate], stage.unknowns.high[part.rate], rtol=0.02)
         stretched &= stage.unknowns.low[part.rate] < stage.unknowns.high[part.rate]
-        if rough.max() < 1.0 and not stretched.any():
+        if rough.max() < 1.0 and not (first and stretched.any()) and not sketch:
             continue
         refined = True
         role, window = problem.roles[who], stage.windows[who]

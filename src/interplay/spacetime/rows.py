@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -11,11 +12,13 @@ from interplay.errors import InputError
 from interplay.motion.clip import Clip
 from interplay.spacetime.body import SIDES, Body, Point
 from interplay.spacetime.ends import Knots, knots_of, moved, place_of
-from interplay.spacetime.part import FLAT, HEEL, SWING, TOE, Course, Part, Phase, Style
+from interplay.spacetime.part import FLAT, GAUSS, HEEL, SWING, TOE, Course, Part, Phase, Style, hermite
 from interplay.spacetime.problem import Role
 
 OTHER = {"left": "right", "right": "left"}
 MIRROR = np.array([1.0, -1.0, 1.0])
+FADES = 0.15
+"""How long it takes until a row is as it would be alone, before and after it is joined with another [s]."""
 INTERVAL, SHORTEST = 0.03, 0.035
 """About how long an interval of a clip is, and how short a phase of one may be [s]: what is shorter goes with the one before it."""
 
@@ -54,24 +57,46 @@ class Row(NamedTuple):
         return Row(phases, there)
 
     def then(self, other: Row) -> Row:
-        """Return it and another one after it, which begins where it ends and heads there; their states are averaged where they meet.
+        """Return it and another one after it, which begins where it ends and heads there; what they are off is halved, and fades.
 
-        Such a pose need not keep to its contacts (liu2006, 6.1): it is only one to begin with.
+        Such a motion need not keep to its contacts (liu2006, 6.1): it is only one to begin with.
         """
         after = moved(other.knots, place_of(other.knots.q[0]), place_of(self.knots.q[-1]))
-        at = len(self.knots.q) - 1
-        joined = Knots.joined([self.knots, after])
-        joined.q[at], joined.v[at] = (
-            (self.knots.q[-1] + after.q[0]) / 2,
-            (self.knots.v[-1] + after.v[0]) / 2,
+        off = after.q[0] - self.knots.q[-1], after.v[0] - self.knots.v[-1]
+        before = Row(self.phases, self.knots)._faded(0.5 * off[0], 0.5 * off[1], -1)
+        after = Row(other.phases, after)._faded(-0.5 * off[0], -0.5 * off[1], 0)
+        return Row((*self.phases, *other.phases), Knots.joined([before, after]))
+
+    def _faded(self, q: np.ndarray, v: np.ndarray, knot: int) -> Knots:
+        """Return what is at its knots with so much more at the first or last knot, and less and less until nothing `FADES` later."""
+        time = self.knots.course(self.phases).time
+        off = time - time[knot]
+        u = np.clip(np.abs(off) / FADES, 0.0, 1.0)[:, None]
+        more, _, _ = hermite(q, np.sign(off.sum()) * FADES * v, 0.0 * q, 0.0 * v, u)
+        _, slope, _ = hermite(np.sign(off.sum()) * q / FADES, v, 0.0 * q, 0.0 * v, u)
+        return self.knots._replace(q=self.knots.q + more, v=self.knots.v + slope * (u < 1.0))
+
+    def ramped(self, factor: float) -> Row:
+        """Return it begun so many times as slowly as it goes: all takes longer, the less, the farther along it is."""
+        ends, knots = np.cumsum([0, *(phase.intervals for phase in self.phases)]), self.knots
+        share = (knots.q[:, 0] - knots.q[0, 0]) / (knots.q[-1, 0] - knots.q[0, 0])
+        longer = 1.0 / (1.0 / factor + (1.0 - 1.0 / factor) * share)
+        old = knots.course(self.phases).time
+        new = np.concatenate([[0.0], np.cumsum(np.diff(old) * (longer[1:] + longer[:-1]) / 2)])
+        phases = tuple(p._replace(seconds=float(s)) for p, s in zip(self.phases, np.diff(new[ends]), strict=True))
+        even = np.concatenate([[0.0], *(np.linspace(new[a], new[b], b - a + 1)[1:] for a, b in pairwise(ends))])
+        there, points = (
+            knots.at(old, np.interp(even, new, old)),
+            (even[:-1, None] + np.diff(even)[:, None] * np.array(GAUSS)).ravel(),
         )
-        return Row((*self.phases, *other.phases), joined)
+        at_points = knots.at_points(old, np.interp(points, new, old))
+        v = there[1] / np.interp(even, new, longer)[:, None]
+        return Row(phases, Knots(there[0], v, np.array([p.seconds / p.intervals for p in phases]), *at_points))
 
     def bent(self, angle: float) -> Row:
         """Return it along a curve: its heading turns by an angle [rad] from its beginning to its end."""
-        q, v = self.knots.q.copy(), self.knots.v.copy()
-        steps = np.repeat(self.knots.rate, [phase.intervals for phase in self.phases])
-        time = np.concatenate([[0.0], np.cumsum(steps)])
+        q, v, force = (one.copy() for one in (self.knots.q, self.knots.v, self.knots.force))
+        time = self.knots.course(self.phases).time
         turn = angle * time / time[-1]
         c, s = np.cos(turn), np.sin(turn)
         ahead = np.diff(self.knots.q[:, :2], axis=0)
@@ -81,7 +106,10 @@ class Row(NamedTuple):
         q[:, 3] += turn
         v[:, :2] = np.stack([c * v[:, 0] - s * v[:, 1], s * v[:, 0] + c * v[:, 1]], axis=1)
         v[:, 3] += angle / time[-1]
-        return Row(self.phases, self.knots._replace(q=q, v=v))
+        points = turn[:-1, None] + np.diff(turn)[:, None] * np.array(GAUSS)
+        c, s = (of(points).reshape(-1, 1, 1) for of in (np.cos, np.sin))
+        force[..., 0], force[..., 1] = c * force[..., 0] - s * force[..., 1], s * force[..., 0] + c * force[..., 1]
+        return Row(self.phases, self.knots._replace(q=q, v=v, force=force))
 
 
 def row_of(body: Body, phases: Sequence[Phase], course: Course, style: Style) -> Row:

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import casadi as ca
 import numpy as np
+import scipy.sparse as sp
 
 from interplay.spacetime.blocks import Block, Program, Unknowns
 
@@ -20,6 +21,30 @@ OPTIMAL = 1e-4
 """What may be off in the conditions of an optimum: the objective is then within 0.01 % of what it comes to."""
 PATIENCE, SECONDS = 400, 600.0
 """Most iterations, and most seconds."""
+
+FAR, FAR_FOR = 1.0, 15
+"""How far off rows are while their second derivatives are left out of a sketch, and for how many iterations at most: multipliers are
+anything then, and steps go astray."""
+REST, LOOKS = 3.0, 5
+"""What is added to second derivatives to bring what has settled to rest, and how many iterations tell that it has."""
+
+
+class Settled(NamedTuple):
+    """When a solution counts as settled.
+
+    So little of the objective was gained in the last iterations; rows were off by so much at most, and the barrier was so low; and it ends
+    where rows are off by so little.
+    """
+
+    gain: float
+    off: float
+    barrier: float
+    slope: float
+    violation: float
+
+
+SETTLED = Settled(3e-4, 0.03, 3e-5, 0.02, ACCURATE / 10)
+SKETCHED = Settled(0.01, 0.1, 3e-4, 0.1, 1e-4)
 
 Progress = Callable[[int, float, float, str], None]
 """Told of every iteration: its number, objective, largest violation, and by what."""
@@ -43,6 +68,7 @@ def solve(
     blocks: Sequence[Block],
     *,
     near: bool = False,
+    sketch: bool = False,
     patience: int = PATIENCE,
     seconds: float = SECONDS,
     progress: Progress | None = None,
@@ -52,7 +78,8 @@ def solve(
     It ends after so many iterations and seconds at most, with the best so far; where laws fight, those that fight are named.
     """
     begin, whole = clock.perf_counter(), Program(unknowns, blocks)
-    watch, evaluated = _Watch(whole, progress, begin + seconds), _Evaluated(whole)
+    watch = _Watch(unknowns, whole, progress, begin + seconds, SKETCHED if sketch else SETTLED)
+    evaluated = _Evaluated(whole, watch)
     options = {
         "ipopt.max_iter": patience,
         "ipopt.max_wall_time": max(seconds, 1e-3),
@@ -67,7 +94,7 @@ def solve(
         "print_time": False,
         "no_nlp_grad": True,
         "iteration_callback": watch,
-        **({**_NEAR} if near else {"ipopt.mu_strategy": "adaptive"}),
+        **({**_NEAR} if near else _SKETCH if sketch else _PLAIN),
         **evaluated.derivatives,
     }
     solver = ca.nlpsol("spacetime", "ipopt", evaluated.nlp, options)
@@ -75,7 +102,7 @@ def solve(
         found = solver(x0=unknowns.guess, lbx=unknowns.low, ubx=unknowns.high, lbg=whole.low, ubg=whole.high)
     status = watch.ended or _ENDS.get(str(solver.stats()["return_status"]), str(solver.stats()["return_status"]))
     last = np.asarray(found["x"]).ravel()
-    x = watch.best if status != SOLVED and watch.best is not None else last
+    x = watch.best if (watch.ended or status != SOLVED) and watch.best is not None else last
     x = np.where(np.isfinite(x), x, unknowns.guess)
     objective, over = whole.values(x)[0], _over(whole, whole.values(x)[1])
     fighting = (
@@ -84,7 +111,7 @@ def solve(
     named = _named(whole, _over(whole, whole.values(last)[1]) if fighting else over)
     return Solution(
         x,
-        bool(over.max(initial=0.0) <= 10 * ACCURATE),
+        bool(over.max(initial=0.0) <= (1000 if sketch else 10) * ACCURATE),
         objective,
         float(over.max(initial=0.0)),
         named,
@@ -94,14 +121,24 @@ def solve(
     )
 
 
-_NEAR = {
-    "ipopt.mu_strategy": "monotone",
-    "ipopt.mu_init": 1e-4,
-    "ipopt.bound_push": 1e-6,
-    "ipopt.bound_frac": 1e-6,
-    "ipopt.slack_bound_push": 1e-6,
-    "ipopt.slack_bound_frac": 1e-6,
-}
+_PLAIN = {"ipopt.mu_strategy": "adaptive", "ipopt.mu_min": OPTIMAL / 11}
+
+
+def _known(barrier: float, push: float) -> dict[str, Any]:
+    """Return the options of a guess of which much is known: how near to bounds unknowns may be, and what that then costs."""
+    return {
+        "ipopt.mu_strategy": "monotone",
+        "ipopt.mu_init": barrier,
+        "ipopt.bound_mult_init_method": "mu-based",
+        "ipopt.bound_push": push,
+        "ipopt.bound_frac": push,
+        "ipopt.slack_bound_push": push,
+        "ipopt.slack_bound_frac": push,
+    }
+
+
+_SKETCH = {**_known(1e-4, 1e-4), "ipopt.tol": 1e-3, "ipopt.constr_viol_tol": 1e-4, "ipopt.compl_inf_tol": 1e-3}
+_NEAR = _known(1e-5, 1e-5)
 
 
 SOLVED, INFEASIBLE, INTERRUPTED, LATE = "solved", "infeasible", "interrupted", "out of time"
@@ -137,7 +174,7 @@ class _Evaluated:
     Values are kept, as f and g are asked for one after the other.
     """
 
-    def __init__(self, whole: Program):
+    def __init__(self, whole: Program, watch: _Watch):
         n, rows = whole.size, len(whole.low)
         x, p, scale, lam = (ca.Sparsity.dense(size, 1) for size in (n, 0, 1, rows))
         f, g = ca.Sparsity.dense(1, 1), ca.Sparsity.dense(rows, 1)
@@ -161,7 +198,7 @@ class _Evaluated:
             "hess_lag",
             {**at, "l": scale, "m": lam},
             {"h": _sparsity(whole.hessian_pattern)},
-            lambda x, _, l, m: (whole.hessian(x, float(l[0]), m),),
+            lambda x, _, l, m: (whole.hessian(x, float(l[0]), 0.0 * m if watch.far else m, watch.damping),),
         )
         self.derivatives = {"grad_f": slope, "jac_g": ahead, "hess_lag": curve}
         at = {"x": ca.MX.sym("x", n), "p": ca.MX.sym("p", 0)}
@@ -218,8 +255,12 @@ class _Written(ca.Callback):
 class _Watch(ca.Callback):
     """Looks at each iteration: tells it, keeps the best, and stops when it is asked to."""
 
-    def __init__(self, whole: Program, progress: Progress | None, until: float):
+    def __init__(self, unknowns: Unknowns, whole: Program, progress: Progress | None, until: float, settled: Settled):
         super().__init__()
+        self._bounded = np.flatnonzero(np.isfinite(unknowns.high) & (unknowns.low < unknowns.high))
+        self._bounds, self._settled = (unknowns.low[self._bounded], unknowns.high[self._bounded]), settled
+        self._last: list[tuple[float, float, float]] = []
+        self.damping, self.far = 0.0, settled is SKETCHED
         self._whole, self._progress, self._until = whole, progress, until
         self.ended, self.iteration = "", 0
         self.best: np.ndarray | None = None
@@ -253,9 +294,32 @@ class _Watch(ca.Callback):
             names = _named(self._whole, over, 1)
             self._progress(self.iteration, float(values["f"]), worst, names[0] if names else "")
         self.iteration += 1
+        self._settle(float(values["f"]), worst, values)
         if clock.perf_counter() > self._until:
             self.ended = self.ended or LATE
         return [int(bool(self.ended))]
+
+    def _settle(self, objective: float, worst: float, values: Any) -> None:
+        """Where nothing is gained any more, along what costs next to nothing, bring it to rest, and end."""
+        self.far = self.far and worst > FAR and self.iteration < FAR_FOR
+        x, pressed = (np.asarray(values[one]).ravel()[self._bounded] for one in ("x", "lam_x"))
+        low, high = self._bounds
+        barrier = float(np.sum(np.abs(pressed) * np.where(pressed > 0, high - x, x - low)) / max(x.size, 1))
+        self._last = [*self._last[1 - LOOKS :], (objective, worst, barrier)]
+        told, over, barriers = np.array(self._last).T
+        gained, of = float(np.ptp(told)), self._settled
+        still = len(told) == LOOKS and gained < of.gain * abs(objective) and over.max() < of.off
+        if still and barriers.max() < of.barrier and self._sloped(values) < of.slope:
+            self.damping = REST
+        if self.damping and worst < of.violation:
+            self.ended = self.ended or SOLVED
+
+    def _sloped(self, values: Any) -> float:
+        """Return what is off in the conditions of an optimum: the largest slope of the Lagrangian."""
+        x, rows, bounds = (np.asarray(values[one]).ravel() for one in ("x", "lam_g", "lam_x"))
+        pattern, slopes = self._whole.jacobian_pattern, self._whole.jacobian(x)
+        jacobian = sp.csc_matrix((slopes, pattern.indices, pattern.indptr), pattern.shape)
+        return float(np.abs(self._whole.gradient(x) + jacobian.T @ rows + bounds).max())
 
     @contextmanager
     def interrupted(self) -> Iterator[None]:
