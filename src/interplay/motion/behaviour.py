@@ -25,6 +25,21 @@ class Listener(Protocol):
         """Do that, from a time [s] on, as soon as it can be done."""
         ...
 
+    @property
+    def doing(self) -> str:
+        """What it does now."""
+        ...
+
+    @property
+    def bids(self) -> Mapping[str, tuple[float, str]]:
+        """How well each command suited when it was chosen last what to do, and why."""
+        ...
+
+    @property
+    def moves(self) -> Mapping[tuple[str, str], int]:
+        """How often what has followed what."""
+        ...
+
 
 class Behaviour(Protocol):
     """Looks at the simulation before each step, makes and releases contacts, and says which objectives are in force."""
@@ -72,6 +87,11 @@ class Behaviour(Protocol):
     @property
     def failure(self) -> str | None:
         """What went wrong, in words; None: nothing."""
+        ...
+
+    @property
+    def catching(self) -> frozenset[str]:
+        """Who catches herself when she is pushed, by a step or by getting up again."""
         ...
 
     @property
@@ -150,6 +170,11 @@ class Together:
     def failure(self) -> str | None:
         """What went wrong first."""
         return next((f"{name}: {part.failure}" for name, part in self.parts.items() if part.failure), None)
+
+    @property
+    def catching(self) -> frozenset[str]:
+        """All who catch themselves in any of them."""
+        return frozenset[str]().union(*(part.catching for part in self.parts.values()))
 
     @property
     def listeners(self) -> Mapping[str, Listener]:

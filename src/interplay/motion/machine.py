@@ -224,6 +224,11 @@ class Machine:
             self.failure = f"{phase} did not end within {phase.timeout:g} s" + (f": {wait}" if wait else "")
 
     @property
+    def catching(self) -> frozenset[str]:
+        """Nobody by itself: see :class:`interplay.Recovery`."""
+        return frozenset()
+
+    @property
     def listeners(self) -> Mapping[str, Listener]:
         """Nobody: what comes next is said by the phases."""
         return {}

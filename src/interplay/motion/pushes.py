@@ -11,7 +11,7 @@ from interplay.errors import InputError, vector
 from interplay.scene.kinematics import Kinematics
 from interplay.scene.scene import Scene
 
-STIFFNESS, MOST_FORCE, MOST_IMPULSE = 1000.0, 400.0, 50.0
+STIFFNESS, MOST_FORCE, MOST_IMPULSE = 1000.0, 400.0, 120.0
 """Stiffness [N/m] of the spring by which a body is pulled, the most it pulls with [N], the largest impulse [N·s]: a firm hand."""
 
 PUSH_SECONDS = 0.1
@@ -135,9 +135,12 @@ def thrown(scene: Scene, thing: str, position: Any, velocity: Any) -> tuple[np.n
     return within_reach("throw position", position), speed
 
 
-def hand_push(m: mujoco.MjModel, body: int, impulse: Any, dt: float) -> tuple[np.ndarray, float]:
-    """Return force [N] and seconds of a hand's push: an impulse [N·s] of at most what the body can stand, within 0.1 s."""
-    given = bounded(vector("push impulse", impulse, 3), strength(m, body)[1])
+def hand_push(m: mujoco.MjModel, body: int, impulse: Any, dt: float, catches: bool = False) -> tuple[np.ndarray, float]:
+    """Return force [N] and seconds of a hand's push: an impulse [N·s] of at most what the body can stand, within 0.1 s.
+
+    Who ``catches`` herself, by a step or by getting up again, is pushed as hard as one can.
+    """
+    given = bounded(vector("push impulse", impulse, 3), MOST_IMPULSE if catches else strength(m, body)[1])
     seconds = max(1, round(PUSH_SECONDS / dt)) * dt
     return given / seconds, seconds
 

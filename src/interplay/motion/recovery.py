@@ -160,6 +160,11 @@ class Recovery:
         return self.inner.failure if self.inner is not None else None
 
     @property
+    def catching(self) -> frozenset[str]:
+        """The character, and who else does in the interrupted behaviour."""
+        return frozenset({self.model}) | (self.inner.catching if self.inner is not None else frozenset())
+
+    @property
     def listeners(self) -> Mapping[str, Listener]:
         """Who listens in the interrupted behaviour."""
         return self.inner.listeners if self.inner is not None else {}

@@ -6,7 +6,9 @@ commanded, all bid, and the highest bid wins. Every such arbitration is kept wit
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from interplay.constraints.contact import Contact
@@ -44,8 +46,6 @@ class Supervisor:
             raise InputError(f"Supervisor of {model!r}: expected at least one skill, got none")
         self.model, self.skills = model, {skill.name: skill for skill in skills}
         self.log: list[Arbitration] = []
-        self.bids: Mapping[str, Bid] = {}
-        """Of the last arbitration."""
         self._active: Skill | None = None
         self._senses: Senses | None = None
         self._command: tuple[str, float] | None = None
@@ -112,7 +112,6 @@ class Supervisor:
             except InterplayError as error:
                 self._active.end(sim)
                 bids[chosen] = Bid(NOT, f"it cannot begin: {error}")
-        self.bids = bids
         self.log.append(Arbitration(sim.time, because, bids, chosen))
 
     def _move(self, sim: Simulation) -> None:
@@ -174,6 +173,26 @@ class Supervisor:
         return None
 
     @property
+    def catching(self) -> frozenset[str]:
+        """The character."""
+        return frozenset({self.model})
+
+    @property
+    def doing(self) -> str:
+        """Which skill is active."""
+        return self.label
+
+    @property
+    def bids(self) -> Mapping[str, Bid]:
+        """The bids of the last arbitration."""
+        return self.log[-1].bids if self.log else {}
+
+    @property
+    def moves(self) -> Mapping[tuple[str, str], int]:
+        """How often which skill has followed which."""
+        return Counter(pairwise(entry.chosen for entry in self.log))
+
+    @property
     def commands(self) -> tuple[str, ...]:
         """All skills."""
         return tuple(self.skills)
@@ -202,7 +221,6 @@ class Supervisor:
         """Continue from a checkpoint."""
         self._look(sim)
         self.log = [Arbitration(t, why, {n: Bid(*b) for n, b in bids.items()}, c) for t, why, bids, c in data["log"]]
-        self.bids = self.log[-1].bids if self.log else {}
         self._command = data["command"] and (data["command"][0], data["command"][1])
         self._active = None
         if data["active"]:
@@ -210,4 +228,4 @@ class Supervisor:
             self._active = self.skills[name]
             self._active.began = began
             self._active.restore(sim, kept)
-            self._move(sim)
+        self._move(sim)

@@ -58,6 +58,7 @@ class LiveAct:
             duration=None,
             balls=_balls(sim),
             frictions=dict(sim.scene.frictions) if sim.world.finds_contacts else {},
+            skills={who: heard.commands for who, heard in sim.behaviour.listeners.items()} if sim.behaviour else {},
         )
         self._relaxed: dict[str, None] = {}
         self._step_ms: list[float] = []

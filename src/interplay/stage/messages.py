@@ -60,6 +60,8 @@ class Opening:
     """What can be thrown: balls, in a world where things bump into each other."""
     frictions: dict[str, float] = field(default_factory=dict)
     """Friction of the models for which it is stated, in such a world."""
+    skills: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """What characters can be told to do, by their names."""
 
 
 class ObjectiveView(NamedTuple):
@@ -96,6 +98,15 @@ class StabilityView(NamedTuple):
     """Corners of the region (k, 3) [m], at the height of its lowest contact."""
     stable: bool
     """Whether the centre of mass is over it."""
+
+
+class SkillsView(NamedTuple):
+    """A character that is moved by skills: which is active, all bids of the last arbitration, what has followed what how often."""
+
+    who: str
+    active: str
+    bids: tuple[tuple[str, float, str], ...]
+    moves: tuple[tuple[str, str, int], ...]
 
 
 class Pace(NamedTuple):
@@ -161,6 +172,7 @@ class Moment:
     """Empty while the scenario goes on; else why it stopped (finished, or what failed)."""
     frictions: dict[str, float] = field(default_factory=dict)
     """The same as they are now."""
+    skills: tuple[SkillsView, ...] = ()
 
 
 class Notice(NamedTuple):
@@ -290,6 +302,13 @@ class SetFriction(NamedTuple):
     friction: float
 
 
+class Tell(NamedTuple):
+    """Tell a character which of its skills to use."""
+
+    who: str
+    skill: str
+
+
 class Adjust(NamedTuple):
     """Change gains of an objective by its label, in all phases; None leaves a gain as it is."""
 
@@ -328,6 +347,7 @@ Command = (
     | Loop
     | Stability
     | SetControl
+    | Tell
     | Pull
     | LetGo
     | Push

@@ -15,10 +15,11 @@ from interplay.constraints.contact import Contact
 from interplay.constraints.stability import free_trees, stability_region
 from interplay.io.grips import Grips
 from interplay.models.motors import torque_limits
+from interplay.motion.behaviour import Listener
 from interplay.objectives.base import Objective
 from interplay.scene.kinematics import Kinematics
 from interplay.simulation import Simulation
-from interplay.stage.messages import ControlView, Moment, ObjectiveView, Pace, PullView, StabilityView
+from interplay.stage.messages import ControlView, Moment, ObjectiveView, Pace, PullView, SkillsView, StabilityView
 
 STABILITY_EVERY, STABILITY_SHARE, STABILITY_TOLERANCE = 0.2, 0.05, 2e-3
 """Regions of stability are as old as this [s] or take so much of the time, whichever is less work; their edges [m]."""
@@ -81,6 +82,7 @@ class MomentMaker:
             pull=pull_view(sim),
             **status._asdict(),
             frictions={**sim.scene.frictions, **sim.live.frictions.changed} if sim.world.finds_contacts else {},
+            skills=tuple(skills_view(*named) for named in behaviour.listeners.items()) if behaviour else (),
         )
 
     def load(self, tau: np.ndarray | None) -> np.ndarray:
@@ -188,6 +190,12 @@ def objective_views(objectives: Iterable[Objective], terms: Kinematics, time: fl
         size = float(np.sqrt(error @ error))
         out.append(ObjectiveView(o.label, o.weight, o.stiffness, o.damping, o.level(time), size, now, goal))
     return tuple(out)
+
+
+def skills_view(who: str, heard: Listener) -> SkillsView:
+    """Return what a character that is moved by skills does, and why."""
+    bids = tuple((name, value, why) for name, (value, why) in heard.bids.items())
+    return SkillsView(who, heard.doing, bids, tuple((*pair, count) for pair, count in heard.moves.items()))
 
 
 def pull_view(sim: Simulation) -> PullView | None:

@@ -38,9 +38,11 @@ from interplay.stage.messages import (
     SetFriction,
     Speed,
     StepOnce,
+    Tell,
 )
 from interplay.stage.overlays import Overlay
 from interplay.stage.plots import History, Plots
+from interplay.stage.skills_tab import SkillsTab
 from interplay.stage.status import status
 
 DIRECTIONS: dict[str, np.ndarray | None] = {
@@ -133,6 +135,7 @@ class Panel:
         self._scalars: dict[str, Any] = {}
         self._frictions: dict[str, Any] = {}
         self._objectives: dict[str, ObjectiveView] = {}
+        self._skills: SkillsTab | None = None
         if holds:
             self._pick = self._root(gui.add_dropdown("Scenario", offers, initial_value=_offered(opening, offers)))
             self._on(self._pick, lambda value: self._do.send(Open(value)) if value in offers else None)
@@ -149,6 +152,9 @@ class Panel:
         if not opening.recorded:
             with tabs.add_tab("Touch"):
                 self._touch()
+        if opening.skills:
+            with tabs.add_tab("Skills"):
+                self._skills = SkillsTab(gui, opening.skills, self._tells)
         with tabs.add_tab("Show"):
             for name, overlay in overlays.items():
                 box = gui.add_checkbox(overlay.title, switched[name], hint=overlay.help)
@@ -247,6 +253,16 @@ class Panel:
         self._press(gui.add_button("Push", hint="Pushes where you clicked last."), self._push)
         if self._opening.balls:
             self._throwing()
+
+    def _tells(self, buttons: Any, who: str) -> None:
+        """Let buttons tell a character what to do."""
+
+        async def click(event: Any) -> None:
+            skill = event.target.value
+            if skill in self._opening.skills[who]:
+                self._do.post(event.client_id, lambda: self._do.send(Tell(who, skill)))
+
+        buttons.on_click(click)
 
     def _throwing(self) -> None:
         gui = self._gui
@@ -371,6 +387,8 @@ class Panel:
         for model, field in self._frictions.items():
             if model in frame.frictions:
                 self._put(field, round(frame.frictions[model], 2))
+        if self._skills is not None:
+            self._skills.follow(frame.skills)
         if not self._opening.recorded:
             if self._hold.disabled == holding:
                 self._hold.disabled = not holding

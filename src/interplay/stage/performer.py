@@ -236,6 +236,8 @@ class Performer:
                 self._touch(lambda sim: _throw(sim, ball, mass, position, velocity))
             case messages.SetFriction(model, friction):
                 self._touch(lambda sim: sim.live.set_friction(model, friction))
+            case messages.Tell(who, skill):
+                self._touch(lambda sim: sim.live.tell(str(who), str(skill)))
             case messages.Adjust(label, weight, stiffness, damping):
                 if not isinstance(label, str):
                     raise InputError(f"adjust: expected the label of an objective, got {label!r}")
@@ -318,8 +320,10 @@ class Performer:
 
 
 def _push(sim: Simulation, body: Any, local: Any, impulse: Any) -> None:
-    """Push as a hand does: no harder than the body can stand, and objectives give way."""
-    force, seconds = hand_push(sim.scene.model, movable(sim.scene, body), impulse, sim.dt)
+    """Push as a hand does: no harder than the body can stand, unless she steps or gets up again; objectives give way."""
+    index = movable(sim.scene, body)
+    catches = sim.behaviour is not None and body.split("/")[0] in sim.behaviour.catching
+    force, seconds = hand_push(sim.scene.model, index, impulse, sim.dt, catches)
     sim.live.push(body, force, seconds, local=local, given_way=True)
 
 
