@@ -178,6 +178,7 @@ _WHEN_ASKED_FOR = {
     "import_files": "interplay.io.clips.importing",
     "clip_from_recording": "interplay.io.clips.recorded",
     "compose": "interplay.spacetime.words",
+    "Editing": "interplay.spacetime.editing",
 }
 """What stands above the rest and needs time to load: pages, pictures, all scenarios."""
 

@@ -155,7 +155,7 @@ class Reaches(NamedTuple):
             return []
         part, n = stage.parts[self.who], stage.parts[self.who].body.n
         point, stiffness = part.body.point(self.site), stage.stiffness(self.name)
-        there = np.asarray(_place(part, point, ca.DM(stage.unknowns.guess[part.q[knot]]))).ravel()
+        there = place_at(part, point, stage.unknowns.guess[part.q[knot]])
         if (far := float(np.linalg.norm(there - self.place))) > FARTHEST:
             raise InputError(
                 f"{self.who}'s {self.site} at {tuple(self.place)}: {far:.1f} m from where it would be then, "
@@ -311,6 +311,11 @@ def _bound(stage: Stage, where: np.ndarray, low: Any, high: Any) -> None:
 def _place(part: Part, point: Point, q: Any) -> Any:
     R, p = part.body.frames(q)[point.link]
     return p + R @ ca.DM(point.place)
+
+
+def place_at(part: Part, point: Point, q: np.ndarray) -> np.ndarray:
+    """Return where a point is (3,) [m] in some coordinates (n,)."""
+    return np.asarray(_place(part, point, ca.DM(q))).ravel()
 
 
 def _equal(name: str, where: Sequence[np.ndarray], rows_of: Any, rows: int) -> list[Block]:

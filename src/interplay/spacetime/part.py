@@ -199,12 +199,15 @@ class Part:
             self.unknowns.guess[mine] = self._guessed(guess, side, first)
 
     def _guessed(self, guess: np.ndarray, side: str, phase: int) -> np.ndarray:
-        """Return where a foot is in the middle of a stance's first phase: (x, y, yaw)."""
-        knots = self.knots_of(phase)
+        """Return where a foot stands, (x, y, yaw), by the edge that carries it in the middle of a stance's first phase."""
+        knots, toes = self.knots_of(phase), self.phases[phase].mode(side) == TOE
         q = guess[knots[len(knots) // 2]]
-        R, p = self.body.frames(ca.DM(q))[self.sole(side).link]
-        place = np.asarray(p + R @ ca.DM(self.sole(side).place)).ravel()
-        return np.array([place[0], place[1], np.arctan2(float(R[1, 0]), float(R[0, 0]))])
+        toe, heel = self.sole(side, 1.0), self.sole(side, -1.0)
+        R, p = (np.asarray(one) for one in self.body.frames(ca.DM(q))[toe.link])
+        yaw, half = np.arctan2(-R[0, 1], R[1, 1]), float(np.linalg.norm(toe.place - heel.place)) / 2
+        edge = p.ravel() + R @ (toe if toes else heel).place
+        back = -half if toes else half
+        return np.array([edge[0] + back * np.cos(yaw), edge[1] + back * np.sin(yaw), yaw])
 
     def sole(self, side: str, x: float = 0.0, y: float = 0.0) -> Point:
         """Return a point of a sole: its middle, or so many half lengths ahead and half widths to the left of it."""

@@ -18,8 +18,11 @@ from interplay.scene.scene import Scene
 from interplay.spacetime.body import SIDES
 from interplay.spacetime.checking import Figures, Touching, figures, overlap, sampled
 from interplay.spacetime.gaits import Gait
+from interplay.spacetime.laws import Given
 from interplay.spacetime.part import FLAT, HEEL, SWING, TOE, Phase
-from interplay.spacetime.problem import Found
+from interplay.spacetime.problem import BEGIN, END, Found, Law, Problem
+from interplay.spacetime.rows import Row
+from interplay.spacetime.saving import Saved, save_problem
 from interplay.spacetime.solving import Solution
 from interplay.view.camera import Camera
 
@@ -47,6 +50,12 @@ class Performance(NamedTuple):
     solutions: tuple[Solution, ...]
     between: Mapping[str, float] = {}
     """What is to be said of more than one character, by name."""
+    problem: Problem | None = None
+    """What was solved, and its solution."""
+    cycles: int = 1
+    """How often what was solved, a full cycle, is repeated."""
+    touching: Touching = ()
+    """Pairs of bodies that touch on purpose."""
 
     def clip(self) -> Clip:
         """Return it as a clip."""
@@ -68,6 +77,9 @@ class Performance(NamedTuple):
         arrays = (self.time, self.qpos, self.qvel, self.qacc, self.tau)
         write_recording(folder, self.scene, *arrays, name=self.name, camera=camera, phases=self.phases)
         self.clip().save(folder / CLIP_FILE)
+        if self.problem is not None and all(role.knots is not None for role in self.problem.roles.values()):
+            touching = tuple((one, other) for one, other in self.touching)
+            save_problem(folder, Saved(self.name, self.problem, self.solutions, self.cycles, touching))
         report = {
             "composition": self.name,
             "parameters": parameters or {},
@@ -120,7 +132,28 @@ def perform_gait(name: str, gait: Gait, steps: int) -> Performance:
     touches = _touches(body.name, part.phases * steps, spans * steps, len(part.phases))
     words = [_word(part.phases[k], bool(o)) for k, o in zip(seen.phase, odd, strict=True)]
     worth = {body.name: figures(part, gait.x)}
-    return Performance(name, body.scene, time, qpos, qvel, qacc, tau, words, touches, worth, gait.solutions)
+    return Performance(
+        name,
+        body.scene,
+        time,
+        qpos,
+        qvel,
+        qacc,
+        tau,
+        words,
+        touches,
+        worth,
+        gait.solutions,
+        problem=walked_on(gait, steps),
+    )
+
+
+def walked_on(gait: Gait, steps: int) -> Problem:
+    """Return so many steps of a gait as a problem that is solved: a row that begins and ends as they do."""
+    body = gait.part.body
+    row = Row.found(gait.part, gait.x).repeated(body, steps)
+    laws: list[Law] = [Given(body.name, when, row.knots.q[k], row.knots.v[k]) for when, k in ((BEGIN, 0), (END, -1))]
+    return Problem({body.name: row.role(body, gait.part.style)}, laws)
 
 
 def perform(
@@ -158,7 +191,8 @@ def perform(
         worth = {who: one._replace(depth=max(one.depth, depth)) for who, one in worth.items()}
     phases = ["; ".join(each) for each in zip(*words, strict=True)]
     said = {} if between is None else between(found)
-    return Performance(name, scene, whole, qpos, qvel, qacc, tau, phases, touches, worth, found.solutions, said)
+    made = (scene, whole, qpos, qvel, qacc, tau, phases, touches, worth, found.solutions, said)
+    return Performance(name, *made, found.problem, cycles, touching)
 
 
 def _touches(name: str, phases: Sequence[Phase], spans: Sequence[float], per_half: int) -> list[Touch]:

@@ -93,6 +93,14 @@ class Row(NamedTuple):
         v = there[1] / np.interp(even, new, longer)[:, None]
         return Row(phases, Knots(there[0], v, np.array([p.seconds / p.intervals for p in phases]), *at_points))
 
+    def repeated(self, body: Body, count: int) -> Row:
+        """Return it and its mirror image in turn, so many in all, each where the one before ends."""
+        halves, pieces = (self, self.mirrored(body)), [self.knots]
+        for k in range(1, count):
+            knots = halves[k % 2].knots
+            pieces.append(moved(knots, place_of(knots.q[0]), place_of(pieces[-1].q[-1])))
+        return Row(tuple(p for k in range(count) for p in halves[k % 2].phases), Knots.joined(pieces))
+
     def bent(self, angle: float) -> Row:
         """Return it along a curve: its heading turns by an angle [rad] from its beginning to its end."""
         q, v, force = (one.copy() for one in (self.knots.q, self.knots.v, self.knots.force))

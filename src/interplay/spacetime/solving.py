@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import threading
 import time as clock
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -72,10 +72,12 @@ def solve(
     patience: int = PATIENCE,
     seconds: float = SECONDS,
     progress: Progress | None = None,
+    settings: Mapping[str, Any] | None = None,
 ) -> Solution:
     """Solve a problem from its guess; ``near``: the guess is almost a solution (of a coarser mesh, or of nearly the same problem).
 
     It ends after so many iterations and seconds at most, with the best so far; where laws fight, those that fight are named.
+    ``settings``: of IPOPT, in place of those here.
     """
     begin, whole = clock.perf_counter(), Program(unknowns, blocks)
     watch = _Watch(unknowns, whole, progress, begin + seconds, SKETCHED if sketch else SETTLED)
@@ -95,6 +97,7 @@ def solve(
         "no_nlp_grad": True,
         "iteration_callback": watch,
         **({**_NEAR} if near else _SKETCH if sketch else _PLAIN),
+        **{f"ipopt.{name}": value for name, value in (settings or {}).items()},
         **evaluated.derivatives,
     }
     solver = ca.nlpsol("spacetime", "ipopt", evaluated.nlp, options)

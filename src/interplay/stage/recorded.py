@@ -15,7 +15,6 @@ from pathlib import Path
 from threading import Thread
 from typing import Any
 
-import mujoco
 import numpy as np
 
 from interplay.catalogue import built_in
@@ -28,6 +27,7 @@ from interplay.io.replay import Replay
 from interplay.models.loader import BodyFile
 from interplay.scenario import Scenario
 from interplay.scene.kinematics import Kinematics
+from interplay.scene.saved import assets_beside
 from interplay.script.reader import parse
 from interplay.script.scenario import made_from
 from interplay.simulation import Simulation
@@ -106,7 +106,7 @@ class RecordedAct:
             parameters=dict(run.header["parameters"]),
             dt=self.dt,
             xml=text,
-            assets=_assets(run.scene_path),
+            assets=assets_beside(run.scene_path),
             models=self._maker.models,
             phases=tuple(dict.fromkeys(self._order)),
             interactive=(),
@@ -233,10 +233,3 @@ class RecordedAct:
         if sim is None:
             return self._replay.terms, ActivePairs.none(), []
         return sim.terms, sim.controller.near(sim.state, sim.demands), sim.collisions.pairs
-
-
-def _assets(scene: Path) -> dict[str, bytes]:
-    """Return the mesh files beside a scene that it names."""
-    spec = mujoco.MjSpec.from_file(str(scene))
-    names = [*(mesh.file for mesh in spec.meshes), *(texture.file for texture in spec.textures)]
-    return {name: (scene.parent / name).read_bytes() for name in names if name}
