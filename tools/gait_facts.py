@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from scipy.interpolate import CubicSpline
 
 import interplay as ip
 from interplay.motion.clip_file import CLIP_FILE
@@ -80,8 +81,15 @@ def stances(clip: ip.Clip, who: str, side: str) -> np.ndarray:
 
 
 def facts(folder: Path) -> Facts:
+    """Measure what a folder holds."""
+    report, peak = folder / "report.json", None
+    if report.exists():
+        peak = next(iter(json.loads(report.read_text()).get("figures", {}).values()), {}).get("peak_force")
+    return facts_of(folder.name, ip.Clip.load(folder / CLIP_FILE), peak)
+
+
+def facts_of(name: str, clip: ip.Clip, peak: float | None) -> Facts:
     """Measure a cycle of the left foot in the middle of a clip."""
-    clip = ip.Clip.load(folder / CLIP_FILE)
     (who,) = clip.motions
     motion = clip.motions[who]
     left, right = stances(clip, who, "left"), stances(clip, who, "right")
@@ -96,14 +104,16 @@ def facts(folder: Path) -> Facts:
     stood = contact + sum(min(b, end) - max(a, begin) for a, b in other)
     kind = "walk" if contact > seconds / 2 else "run"
     angles = {
-        name: np.degrees(np.interp(at, clip.time, motion.angles[:, motion.joints.index(f"left_{name}")]))
-        for name in CURVES["walk"]
+        joint: np.degrees(np.interp(at, clip.time, motion.angles[:, motion.joints.index(f"left_{joint}")]))
+        for joint in CURVES["walk"]
     }
-    report, peak = folder / "report.json", None
-    if report.exists():
-        peak = next(iter(json.loads(report.read_text()).get("figures", {}).values()), {}).get("peak_force")
     flight = max(0.0, (seconds - stood) / 2) if kind == "run" else 0.0
-    return Facts(folder.name, kind, stride / seconds, stride / 2, contact, flight, peak, angles)
+    return Facts(name, kind, stride / seconds, stride / 2, contact, flight, peak, angles)
+
+
+def curve(kind: str, joint: str) -> np.ndarray:
+    """Return people's angle at each percent of a cycle (101,) [deg]."""
+    return CubicSpline(PERCENT, CURVES[kind][joint])(np.arange(101))
 
 
 def table(ours: list[Facts], captured: list[Facts]) -> str:
@@ -177,9 +187,7 @@ def draw(ours: list[Facts], captured: list[Facts], out: Path) -> None:
     percent = np.arange(101)
     for row, kind in ((1, "walk"), (2, "run")):
         for ax, name in zip(axes[row], ("hip_flexion", "knee_flexion", "ankle_flexion"), strict=False):
-            from scipy.interpolate import CubicSpline
-
-            theirs = CubicSpline(PERCENT, CURVES[kind][name])(percent)
+            theirs = curve(kind, name)
             ax.fill_between(percent, theirs - 6, theirs + 6, color="0.8")
             mine = sorted((f for f in ours if f.kind == kind), key=lambda f: f.speed)
             for k, f in enumerate(mine):

@@ -11,6 +11,7 @@ import numpy as np
 from interplay.errors import pick
 from interplay.spacetime.blocks import Block, Kernel
 from interplay.spacetime.body import ROOT, Body
+from interplay.spacetime.guesses import AXIAL, SIDED, coordinate
 from interplay.spacetime.part import FLAT, HEEL, MIRRORED, SWING, TOE, Course, Part, Phase
 from interplay.spacetime.problem import MOST_MESHES, Law, Problem, Role, Stage, find
 from interplay.spacetime.solving import Progress, Solution
@@ -26,37 +27,25 @@ _RUN = ((HEEL, SWING), (FLAT, SWING), (TOE, SWING), (SWING, SWING))
 
 GAITS = {
     "walk": {
-        0.5: _row(_WALK, (3, 0.080), (6, 0.170), (19, 0.54), (2, 0.03)),
-        0.8: _row(_WALK, (4, 0.085), (3, 0.080), (16, 0.47), (2, 0.04)),
-        1.3: _row(_WALK, (3, 0.075), (2, 0.015), (12, 0.37), (5, 0.12)),
-        1.8: _row(_WALK, (2, 0.045), (2, 0.010), (7, 0.20), (7, 0.22)),
+        0.5: _row(_WALK, (2, 0.062), (4, 0.198), (11, 0.544), (2, 0.030)),
+        0.8: _row(_WALK, (2, 0.079), (2, 0.080), (11, 0.470), (2, 0.037)),
+        1.3: _row(_WALK, (3, 0.073), (2, 0.012), (10, 0.354), (4, 0.111)),
+        1.8: _row(_WALK, (2, 0.043), (2, 0.010), (5, 0.152), (8, 0.239)),
+        2.0: _row(_WALK, (2, 0.038), (2, 0.010), (6, 0.144), (8, 0.230)),
     },
     "run": {
-        2.0: _row(_RUN, (2, 0.040), (5, 0.115), (6, 0.185), (4, 0.05)),
-        3.0: _row(_RUN, (3, 0.032), (4, 0.100), (7, 0.150), (8, 0.08)),
-        4.0: _row(_RUN, (3, 0.030), (5, 0.090), (9, 0.105), (11, 0.10)),
-        5.0: _row(_RUN, (3, 0.028), (6, 0.070), (9, 0.080), (12, 0.115)),
+        2.0: _row(_RUN, (2, 0.034), (5, 0.112), (6, 0.144), (4, 0.063)),
+        3.0: _row(_RUN, (3, 0.031), (5, 0.114), (6, 0.110), (7, 0.111)),
+        4.0: _row(_RUN, (3, 0.025), (7, 0.090), (7, 0.083), (14, 0.124)),
+        5.0: _row(_RUN, (4, 0.026), (8, 0.074), (7, 0.064), (20, 0.136)),
     },
 }
 """Phases of half a cycle, at some speeds [m/s] of a man of 1.74 m: so many intervals, and about as long as they turn out to be."""
-DIRECTLY = {"walk": np.inf, "run": 3.5}
-"""Up to what speed [m/s] a crude guess leads to a good gait; faster ones begin with that (from crude guesses legs whip)."""
-QUICKER = 0.45
-"""By which power of a change of speed steps are quicker, in the guess; the rest is longer steps."""
-BEND, LOADS = {"walk": 0.7, "run": 1.1}, {"walk": 0.0, "run": 0.4}
-"""How far knees bend as they pass, and under load, in the guess [rad]."""
-ARMS = {"walk": (0.4, 0.0), "run": (1.6, -0.35)}
-"""How elbows are bent, and arms held back, in the guess [rad]."""
-
-
-def pendulum(body: Body) -> float:
-    """Return how long what swings takes, of what it takes with a man of 1.74 m."""
-    return float(np.sqrt(body.scene.qpos[body.qpos_start + 2] / 0.9))
 
 
 def paced(body: Body, kind: str, speed: float) -> tuple[Phase, ...]:
     """Return the phases of a gait, about as long as they are at a speed."""
-    size = pendulum(body)
+    size = body.pendulum
     known = pick("gait", kind, GAITS)
     rows = list(known.values())
 
@@ -70,30 +59,25 @@ def paced(body: Body, kind: str, speed: float) -> tuple[Phase, ...]:
 
 
 def guess(body: Body, phases: Sequence[Phase], speed: float) -> Course:
-    """Return a crude gait: legs swing by a sine, knees bend as they pass, arms swing against them."""
+    """Return about what a gait is, of joints that a body has, by its speed and size; feet are not where they should be."""
     kind = "run" if phases[-1].left == SWING else "walk"
-    seconds, stands = sum(p.seconds for p in phases), sum(p.seconds for p in phases if p.left != SWING)
+    seconds = sum(p.seconds for p in phases)
     times = np.linspace(0.0, seconds, 41)
-    q = np.tile(body.coordinates(body.scene.qpos), (len(times), 1))
-    q[:, 0] = speed * times
-    swing, stance = np.pi * times / seconds, np.pi * np.minimum(times / stands, 1.0)
-    reach = float(np.clip(0.5 * speed * stands / (0.9 * q[0, 2]), 0.1, 0.6))
-    elbow, back = ARMS[kind]
-    angles = {
-        "left_hip_flexion": 0.1 + reach * np.cos(stance),
-        "left_knee_flexion": 0.2 + LOADS[kind] * np.sin(stance),
-        "left_ankle_flexion": LOADS[kind] * np.sin(stance),
-        "right_hip_flexion": 0.1 - reach * np.cos(swing) + 0.3 * np.sin(swing),
-        "right_knee_flexion": 0.2 + BEND[kind] * np.sin(swing),
-        "right_ankle_flexion": 0.0,
-        "left_shoulder_flexion": back - 0.4 * reach * np.cos(swing),
-        "right_shoulder_flexion": back + 0.4 * reach * np.cos(swing),
-        "left_elbow_flexion": elbow,
-        "right_elbow_flexion": elbow,
+    first, q = times / (2.0 * seconds), np.tile(body.coordinates(body.scene.qpos), (len(times), 1))
+
+    def goes(name: str, cycle: np.ndarray) -> np.ndarray:
+        return coordinate(kind, name, speed / body.pendulum, cycle)
+
+    for k, name in enumerate(AXIAL[:ROOT]):
+        q[:, k] = goes(name, first) * (body.pendulum**2 if k < 3 else 1.0)
+    q[:, 0] += speed * times
+    joints = {name: (name, first) for name in AXIAL[ROOT:]}
+    joints |= {f"left_{name}": (name, first) for name in SIDED} | {
+        f"right_{name}": (name, first + 0.5) for name in SIDED
     }
-    for joint, angle in angles.items():
-        q[:, ROOT + body.joints.index(joint)] = angle
-    q[:, 2] -= 0.03
+    for joint, given in joints.items():
+        if joint in body.joints:
+            q[:, ROOT + body.joints.index(joint)] = goes(*given)
     return Course(times, q, np.gradient(q, times, axis=0))
 
 
@@ -108,29 +92,12 @@ class Gait(NamedTuple):
 
 def gait(body: Body, kind: str, speed: float, progress: Progress | None = None, meshes: int = MOST_MESHES) -> Gait:
     """Return an optimal walk or run at a speed [m/s], from nothing, on so many meshes at most."""
-    phases, earlier = paced(body, kind, speed), ()
-    slower = DIRECTLY[kind] * pendulum(body)
-    if speed > slower:
-        before = gait(body, kind, slower, progress, meshes=1)
-        begin, earlier = hurried(before, speed / slower), before.solutions
-    else:
-        begin = guess(body, phases, speed)
-    role = Role(body, phases, style(body, kind), begin)
+    phases = paced(body, kind, speed)
+    role = Role(body, phases, style(body, kind, speed=speed), guess(body, phases, speed))
     found = find(Problem({body.name: role}, [half_cycle(body.name, speed)]), meshes=meshes, progress=progress)
     part = found.parts[body.name]
     ahead = found.x[part.q[-1, 0]] - found.x[part.q[0, 0]]
-    return Gait(part, found.x, float(ahead), (*earlier, *found.solutions))
-
-
-def hurried(gait: Gait, share: float) -> Course:
-    """Return a gait as a guess of one so many times as fast: about half of that by longer steps, half by quicker ones."""
-    part, x = gait.part, gait.x
-    longer, slower = share ** (1.0 - QUICKER), share**-QUICKER
-    course = part.course(x, np.linspace(0.0, part.times(x)[-1], 81))[0]
-    q, v = course.q.copy(), course.v / slower
-    for one in (q, v):
-        one[:, 0] *= longer
-    return course._replace(time=slower * course.time, q=q, v=v)
+    return Gait(part, found.x, float(ahead), found.solutions)
 
 
 def half_cycle(who: str, speed: float) -> Law:

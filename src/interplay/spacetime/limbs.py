@@ -54,7 +54,7 @@ def _meeting_points(part: Part) -> list[tuple[Point, Point, float]]:
     body = part.body
     k = body.height / 1.74
     ball = {"toe": 0.045, "middle": 0.05, "heel": 0.045, "ankle": 0.06, "low": 0.065, "shank": 0.075, "knee": 0.06}
-    ball |= {"hand": 0.045, "thigh": 0.085}
+    ball |= {"hand": 0.045, "thigh": 0.085, "wrist": 0.035, "belly": 0.12}
     ahead = {"toe": 0.8, "middle": 0.1, "heel": -0.7}
 
     def point(name: str, side: str) -> Point:
@@ -63,6 +63,10 @@ def _meeting_points(part: Part) -> list[tuple[Point, Point, float]]:
             return Point(sole.link, sole.place + [0, 0, 0.03 * k])
         if name == "hand":
             return body.point(f"{side}_palm")
+        if name == "wrist":
+            return Point(body.point(f"{side}_palm").link, np.zeros(3))
+        if name == "belly":
+            return Point(0, body.links[0].centre + [0, 0, 0.15 * k])
         foot = part.sole(side).link
         shank = body.links[foot].parent
         thigh = body.links[shank].parent
@@ -78,5 +82,6 @@ def _meeting_points(part: Part) -> list[tuple[Point, Point, float]]:
     near += [("ankle", "low"), ("low", "ankle"), ("low", "shank"), ("shank", "low"), ("low", "low")]
     found = [(point(a, "left"), point(b, "right"), k * (ball[a] + ball[b])) for a, b in near]
     if all(body.has_site(f"{side}_palm") for side in SIDES):
-        found += [(point("hand", side), point("thigh", side), k * (ball["hand"] + ball["thigh"])) for side in SIDES]
+        meeting = (("hand", "thigh"), ("hand", "belly"), ("wrist", "belly"))
+        found += [(point(a, side), point(b, side), k * (ball[a] + ball[b])) for a, b in meeting for side in SIDES]
     return found

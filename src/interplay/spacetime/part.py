@@ -24,7 +24,7 @@ GAUSS = (0.5 - 0.5 / np.sqrt(3.0), 0.5 + 0.5 / np.sqrt(3.0))
 TORQUE, FORCE, WRENCH, PULL = 50.0, 300.0, 100.0, 50.0
 """Units of torques [N·m], of ground forces [N], of the root's rows [N, N·m] and of forces of others [N] in the program, whose numbers are
 then near 1."""
-SHRINKS, STRETCHES, SHORTEST, LONGEST = 0.3, 1.8, 0.006, 0.034
+SHRINKS, STRETCHES, SHORTEST, LONGEST = 0.3, 1.8, 0.006, 0.06
 """Bounds of an interval, of what it is at first, and at least and at most [s]: where one is stretched, the motion cheats between its points."""
 OFF_STOPS = 0.02
 """How far from their stops joints stay at knots [rad]: between them they may come nearer."""
@@ -34,7 +34,7 @@ FRICTION = 0.8
 HALF = 0.6
 """What is no longer than half a cycle [s]: of longer parts changes of ground forces are counted per second, too."""
 CLEARANCE = 0.03
-"""How high the middle of a swing is over the ground at least [m]."""
+"""How high heels and toes are over the ground at least in the middle of a swing [m]."""
 CORNERS = ((1, 1), (1, -1), (-1, 1), (-1, -1))
 """Of a sole: toes, then heel."""
 CARRIES = {SWING: (), HEEL: (2, 3), FLAT: (0, 1, 2, 3), TOE: (0, 1)}
@@ -86,7 +86,8 @@ class Tie(NamedTuple):
 class Style(NamedTuple):
     """What is minimised, per second.
 
-    Squares of torques and of their rates, of ground forces and their changes, of what is off the rest posture, of speeds, of ties.
+    Squares of torques and of their rates, of ground forces and their changes, of what is off the rest posture, of speeds, of ties, and
+    of how far the share of time in the air is from what is liked.
     """
 
     effort: np.ndarray
@@ -97,6 +98,10 @@ class Style(NamedTuple):
     ties: tuple[Tie, ...] = ()
     force: float = 0.002
     jerk: float = 0.004
+    lift: float = CLEARANCE
+    """How high heels are at least in the middle of a swing [m]."""
+    airborne: tuple[float, float] = (0.0, 0.0)
+    """What share of the time no foot stands, as it is liked, and what the square of the difference costs."""
 
 
 class Part:
@@ -225,6 +230,7 @@ class Part:
             *self._feet(),
             limbs_apart(self),
             self._time(),
+            *self._airborne(),
         ]
 
     def _dynamics(self) -> list[Block]:
@@ -395,8 +401,10 @@ class Part:
                     for row in {0, 1, 3, 4, 6} & set(fixed) - ({3, 4} if 0 in fixed else set()):
                         lo[row] = hi[row] = 0.0
                 else:
-                    for row in {2, 5} - set(fixed):  # heights of heel and toes
-                        lo[row] = self._least_height(side, k, modes)
+                    bump = self._bump(side, k, modes)
+                    for row, height in ((2, max(CLEARANCE * bump, self.style.lift * bump**4)), (5, CLEARANCE * bump)):
+                        if row not in fixed:  # of heel and toes
+                            lo[row] = height
                 stance = self._stance_at(side, k)
                 mark = self.prints[stance] if len(self.prints) else self.q[k, :3]
                 ground.append(self.ground[stance] if len(self.prints) else 0.0)
@@ -428,8 +436,8 @@ class Part:
 
         return min(mine, key=distance, default=0)
 
-    def _least_height(self, side: str, knot: int, modes: set[str]) -> float:
-        """Return how high heel and toes are at least: a bump over the whole of a swing, which may begin before or end after the part."""
+    def _bump(self, side: str, knot: int, modes: set[str]) -> float:
+        """Return a bump from 0 to 1 over the whole of a swing, which may begin before or end after the part."""
         if modes != {SWING}:
             return 0.0
         swings = np.array([phase.mode(side) == SWING for phase in self.phases])[self.phase_of]
@@ -443,7 +451,7 @@ class Part:
         if last == self.intervals:
             last += self.after[side]
         u = (knot - first) / (last - first)
-        return CLEARANCE * 4 * u * (1 - u)
+        return 4 * u * (1 - u)
 
     def _time(self) -> Block:
         """The span is what the warp takes."""
@@ -454,6 +462,28 @@ class Part:
 
         where, zero = np.concatenate([self.rate, self.span])[None], np.zeros((1, 1))
         return Block(Kernel("time", where.size, 0, inner), where, np.zeros((1, 0)), zero, zero, lambda p, r: "time")
+
+    def _airborne(self) -> list[Block]:
+        """What manners like of flight: torques alone would have runs skim the ground."""
+        blocks = []
+        for manner in {id(manner): manner for manner in self.manners}.values():
+            mine = [k for k, one in enumerate(self.manners) if one is manner]
+            stands = [{self.phases[k].left, self.phases[k].right} != {SWING} for k in mine]
+            share, weight = manner.airborne
+            if not weight or all(stands):
+                continue
+            counts = np.array([self.phases[k].intervals for k in mine])
+
+            def inner(
+                y: Any, c: Any, share=share, weight=weight, counts=counts, standing=counts * stands
+            ) -> tuple[Any, Any]:
+                time, stood = (ca.dot(ca.DM(of), y[:-1]) for of in (counts, standing))
+                return weight * (1.0 - share - stood / time) ** 2 * time / y[-1], ca.SX(0, 1)
+
+            where, none = np.concatenate([self.rate[mine], self.over])[None], np.zeros((1, 0))
+            kernel = Kernel("airborne", where.size, 0, inner)
+            blocks.append(Block(kernel, where, none, none, none, lambda place, row: ""))
+        return blocks
 
     # -- what was found ------------------------------------------------------------------------------------------------
 

@@ -23,7 +23,7 @@ ROUGH, MOST_MESHES = np.array([0.1, 0.01, 1.5e-3]), 4
 meshes are tried at most."""
 STRETCHED = 0.05
 """How long an interval of a sketch may become [s]."""
-COARSEST, SHORTEST_MESH = 0.03, 0.008
+COARSEST, SHORTEST_MESH = 0.05, 0.008
 """Longest and shortest interval of a mesh [s]."""
 
 

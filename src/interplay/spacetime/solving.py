@@ -86,7 +86,7 @@ def solve(
         "ipopt.max_iter": patience,
         "ipopt.max_wall_time": max(seconds, 1e-3),
         "ipopt.tol": OPTIMAL,
-        "ipopt.constr_viol_tol": ACCURATE / 10,
+        "ipopt.constr_viol_tol": ACCURATE / 2,
         "ipopt.linear_solver": "mumps",
         "ipopt.mumps_pivot_order": 5,  # METIS
         "ipopt.nlp_scaling_method": "none",  # unknowns and rows have units that make them near 1
@@ -124,7 +124,13 @@ def solve(
     )
 
 
-_PLAIN = {"ipopt.mu_strategy": "adaptive", "ipopt.mu_min": OPTIMAL / 11}
+_PLAIN = {
+    "ipopt.mu_strategy": "adaptive",
+    "ipopt.mu_min": OPTIMAL / 11,
+    "ipopt.mu_max": 0.1,
+    "ipopt.perturb_dec_fact": 0.1,
+}
+"""What is added to curvature falls to a tenth of what it was in an iteration: it begins high, and by thirds took a dozen to be gone."""
 
 
 def _known(barrier: float, push: float) -> dict[str, Any]:

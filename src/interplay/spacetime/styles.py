@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from interplay.spacetime.body import ROOT, Body
-from interplay.spacetime.part import Style, Tie
+from interplay.spacetime.part import CLEARANCE, Style, Tie
 
 
 class Weights(NamedTuple):
@@ -33,16 +33,33 @@ class Weights(NamedTuple):
     jerk: float = 0.006
     turning: float = 8.0
     """What it costs to turn hips off the way: by torques alone they turn by 40° each way, people's by 5°."""
+    airborne: float = 0.0
+    """What it costs to be in the air for less of the time than people, who have tendons that bounce: by torques alone runs skim the ground."""
 
 
 CHOSEN = {
-    "walk": Weights(),
-    "run": Weights(knee=0.6, haste=0.0007, jerk=0.02, upright=30.0, pelvis=15.0, narrow=15.0, turning=25.0),
+    "walk": Weights(hip=0.4, knee=0.17, ankle=0.12, haste=0.0007, pelvis=4.0, jerk=0.008),
+    "run": Weights(
+        hip=1.5,
+        knee=0.13,
+        ankle=0.1,
+        frontal=0.033,
+        haste=0.0007,
+        jerk=0.045,
+        upright=30.0,
+        pelvis=15.0,
+        narrow=15.0,
+        foot=3.4,
+        turning=25.0,
+        airborne=600.0,
+    ),
 }
 ELBOWS = {"walk": 0.35, "run": 1.6}
 """How far elbows are bent [rad]."""
 LEAN = {"walk": 0.04, "run": 0.14}
 """How far the trunk leans forward [rad]."""
+TILT = {"walk": 0.04, "run": 0.22}
+"""How far the pelvis does: in runs it tilts beneath an upright trunk."""
 ARMS, BACK = {"walk": 0.7, "run": 0.9}, {"walk": 0.1, "run": 0.35}
 """How far an arm swings against its leg, of what that does, and how far back it is on the mean [rad]."""
 OUTWARD, INWARD = 0.1, 0.04
@@ -51,6 +68,17 @@ POINTED = 0.03
 """How far feet point down in what is liked best [rad]."""
 CALM, CALM_FEET = 0.001, 0.01
 """What squares of joints' speeds cost: next to nothing, but the solver creeps along what costs nothing, such as a foot's angle in the air."""
+
+
+def airborne(speed: float) -> float:
+    """Return for what share of the time people who run at a speed [m/s] touch nothing: of about 1.74 m (``tools/gait_facts.py`` names whom)."""
+    return float(np.clip(0.18 + 0.31 * np.log(speed / 2.0), 0.0, 0.5))
+
+
+def lift(speed: float) -> float:
+    """Return how high heels rise at least where people run at a speed [m/s], of a man of 1.74 m [m]: knees fold by 90° at 3 m/s."""
+    return max(CLEARANCE, 0.32 + 0.15 * np.log(speed / 3.0))
+
 
 _GROUPS = {
     "hip_flexion": "hip",
@@ -62,8 +90,11 @@ _GROUPS = {
 }
 
 
-def style(body: Body, kind: str = "walk", weights: Weights | None = None) -> Style:
-    """Return what is minimised: torques and their rates, arms that swing against legs, a trunk and a head that stay upright and look ahead."""
+def style(body: Body, kind: str = "walk", weights: Weights | None = None, speed: float | None = None) -> Style:
+    """Return what is minimised: torques and their rates, arms that swing against legs, a trunk and a head that stay upright and look ahead.
+
+    With a speed [m/s], runs are in the air for about as much of the time as people's.
+    """
     weights, n = weights or CHOSEN[kind], body.n
     rest, posture, calm = np.zeros(n), np.zeros(n), np.full(n, CALM)
     rest[ROOT:] = body.coordinates(body.scene.qpos)[ROOT:]
@@ -86,7 +117,7 @@ def style(body: Body, kind: str = "walk", weights: Weights | None = None) -> Sty
             rest[ROOT + k] = ELBOWS[kind]
     calm[:3] = 0.0
     posture[3:6], calm[3:6] = (weights.turning, weights.pelvis, weights.pelvis), 0.005
-    rest[5] = LEAN[kind]
+    rest[5] = TILT[kind]
     effort *= size
     haste = effort * weights.haste * body.height / 1.74
     index = {joint: ROOT + k for k, joint in enumerate(body.joints)}
@@ -114,6 +145,8 @@ def style(body: Body, kind: str = "walk", weights: Weights | None = None) -> Sty
         tuple(ties),
         force=0.002 * (75 / body.mass) ** 2,
         jerk=weights.jerk * (75 / body.mass) ** 2,
+        lift=lift(speed / body.pendulum) * body.height / 1.74 if speed and kind == "run" else CLEARANCE,
+        airborne=(airborne(speed / body.pendulum), weights.airborne) if speed else (0.0, 0.0),
     )
 
 
