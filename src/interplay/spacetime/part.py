@@ -402,7 +402,8 @@ class Part:
                         lo[row] = hi[row] = 0.0
                 else:
                     bump = self._bump(side, k, modes)
-                    for row, height in ((2, max(CLEARANCE * bump, self.style.lift * bump**4)), (5, CLEARANCE * bump)):
+                    lift = min(self.manners[self.phase_of[i]].lift for i in (k - 1, k) if 0 <= i < self.intervals)
+                    for row, height in ((2, max(CLEARANCE * bump, lift * bump**4)), (5, CLEARANCE * bump)):
                         if row not in fixed:  # of heel and toes
                             lo[row] = height
                 stance = self._stance_at(side, k)
