@@ -32,9 +32,10 @@ class Unled:
         self._tree = m.body_treeid.astype(np.int64)
         self._powered = set(m.dof_treeid[m.jnt_dofadr[m.actuator_trnid[:, 0]]].tolist())
         self._limp: tuple[str, ...] = ()
-        self._served: dict[str, Servo | None] = {}
+        self._served: dict[str, Servo] = {}
         self._trees: set[int] = set()
-        self._dofs = self._damped = np.zeros(0, np.int64)
+        self._dofs = self._driven = np.zeros(0, np.int64)
+        """All DOFs of theirs, and those that have motors."""
         self._left: tuple[tuple[Contact, ...], tuple[Contact, ...]] = (), ()
         self._apart: tuple[tuple[Pair, ...], tuple[Pair, ...]] = (), ()
         self._led: set[int] = set()
@@ -51,7 +52,7 @@ class Unled:
         self._limp = names
         self._changed()
 
-    def serve(self, name: str, servo: Servo | None) -> None:
+    def serve(self, name: str, servo: Servo) -> None:
         """Move a character by servos in the step to come; those of its motors that have none only damp."""
         new = name not in self._served
         self._served[name] = servo
@@ -73,6 +74,7 @@ class Unled:
         self._left = self._apart = (), ()
         self._trees = {self._scene.trees(name)[0] for name in (*self._limp, *self._served)}
         self._dofs = np.flatnonzero(np.isin(m.dof_treeid, list(self._trees)))
+        self._driven = self._dofs[~np.isnan(self._limit[self._dofs])]
 
     @property
     def dofs(self) -> np.ndarray:
@@ -114,23 +116,28 @@ class Unled:
     # -- what their motors do ------------------------------------------------------------------------------------------
 
     def moved(self, plan: Plan, terms: Kinematics) -> Plan:
-        """Return a plan in which their motors are servos where skills say so, and else only damp: τ = −q̇/(T (M⁻¹)ᵢᵢ).
-
-        That is slow enough for the step. Where a joint runs into its stop and back while a torque is held, that would drive it: the
-        farther it comes within the step, of what its range has, the less is left of the torque.
-        """
-        servos = [servo for servo in self._served.values() if servo is not None]
+        """Return a plan in which their motors are servos where skills say so, and else only damp."""
+        servos = list(self._served.values())
         served = np.concatenate([servo.dofs for servo in servos]) if servos else np.zeros(0, np.int64)
-        tau, dofs = plan.tau.copy(), self._dofs[~np.isin(self._dofs, served)]
-        tau[served] = 0.0
-        unit = np.zeros((len(dofs), terms.model.nv))
-        unit[np.arange(len(dofs)), dofs] = 1.0
-        yielding = terms.mass_solved(unit)[np.arange(len(dofs)), dofs]
-        limit = np.nan_to_num(self._limit[dofs], nan=0.0)
-        if self._bumping:
-            limit = limit * np.clip(1.0 - np.abs(terms.qvel[dofs]) * self._dt / (0.5 * self._range[dofs]), 0.0, 1.0)
-        tau[dofs] = np.clip(-terms.qvel[dofs] / (max(LIMP, 5.0 * self._dt) * yielding), -limit, limit)
+        tau, dofs = plan.tau.copy(), self._driven[~np.isin(self._driven, served)]
+        tau[self._dofs] = 0.0
+        if len(dofs):
+            tau[dofs] = self._damping(dofs, terms)
         if plan.servo is not None:
             servos.append(plan.servo.without(self._dofs))
         conflicts = (*plan.conflicts, *(Conflict("fall", name, 0.0, "") for name in self._limp))
         return plan._replace(tau=tau, conflicts=conflicts, servo=Servo.joined(*servos))
+
+    def _damping(self, dofs: np.ndarray, terms: Kinematics) -> np.ndarray:
+        """Return torques (n,) that only damp: τ = −q̇/(T (M⁻¹)ᵢᵢ), slowly enough for the step.
+
+        Where a joint runs into its stop and back while a torque is held, that would drive it: the farther it comes within the step, of
+        what its range has, the less is left of the torque.
+        """
+        unit = np.zeros((len(dofs), terms.model.nv))
+        unit[np.arange(len(dofs)), dofs] = 1.0
+        yielding = terms.mass_solved(unit)[np.arange(len(dofs)), dofs]
+        limit = self._limit[dofs]
+        if self._bumping:
+            limit = limit * np.clip(1.0 - np.abs(terms.qvel[dofs]) * self._dt / (0.5 * self._range[dofs]), 0.0, 1.0)
+        return np.clip(-terms.qvel[dofs] / (max(LIMP, 5.0 * self._dt) * yielding), -limit, limit)

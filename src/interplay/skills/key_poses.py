@@ -119,8 +119,10 @@ class KeyPoses(Skill):
 
     def servo(self, sim: Simulation) -> Servo:
         """Return the servos towards the key that comes."""
-        t = min(sim.time + sim.dt - self.began, self._times[-1])
-        position = np.array([np.interp(t, self._times, column) for column in self._way.T])
+        t, last = sim.time + sim.dt - self.began, len(self._times) - 1
+        k = min(int(np.searchsorted(self._times, t)), last)
+        part = min((t - self._times[k - 1]) / (self._times[k] - self._times[k - 1]), 1.0)
+        position = self._way[k - 1] + part * (self._way[k] - self._way[k - 1])
         return Servo(self._dofs, position, np.zeros(len(position)))
 
     def checkpoint(self) -> Any:
