@@ -252,14 +252,16 @@ class Assembly:
 
     def name_conflicts(self, slack: Sequence[tuple[str, int, float]]) -> tuple[Conflict, ...]:
         """Return the conflicts of rows that gave way ('A', 'G' or 'x', index, by how much); rows of one name are one conflict."""
-        gave = {(block, index): abs(amount) for block, index, amount in slack}
+        amounts = {"A": np.zeros(len(self.b)), "G": np.zeros(len(self.h_l)), "x": np.zeros(self.n)}
+        for block, index, amount in slack:
+            amounts[block][index] = abs(amount)
         worst: dict[tuple[str, str, str], float] = {}
         for rows in self.row_blocks():
-            for index in rows.index.tolist():
-                amount = gave.get((rows.block, index))
-                if amount is not None:
-                    label = rows.gives_way.kind, rows.name(index), rows.gives_way.unit
-                    worst[label] = max(worst.get(label, 0.0), amount)
+            amount = amounts[rows.block][rows.index]
+            gave = np.flatnonzero(amount)
+            for index, by in zip(rows.index[gave].tolist(), amount[gave].tolist(), strict=True):
+                label = rows.gives_way.kind, rows.name(index), rows.gives_way.unit
+                worst[label] = max(worst.get(label, 0.0), by)
         return tuple(Conflict(kind, name, amount, unit) for (kind, name, unit), amount in sorted(worst.items()))
 
 

@@ -2,7 +2,8 @@
 
 Where a plan is what happens, rows give way order by order, however long that takes. In haste (``Manner.hasty``) work is bounded: after so
 many changes of the rows that hold, all rows that may give way do so at once, in one program that always has a solution. Its own work is
-bounded, too; where that does not suffice, nothing is asked of anybody for a step. A program after one in which rows gave way begins with that.
+bounded, too: what satisfies its rows then is taken, the best or not, and if nothing does, nothing is asked of anybody for a step. A program
+after one in which rows gave way begins with that.
 """
 
 from __future__ import annotations
@@ -13,15 +14,16 @@ from interplay.control.plan import Conflict
 from interplay.control.program import Program, Programs
 from interplay.control.state import State
 from interplay.qp.problem import QPSolution, QPSolver
-from interplay.qp.relaxation import Relaxed, relax, relax_at_once
+from interplay.qp.relaxation import Relaxed, relax, relax_at_once, slim
 from interplay.qp.solvers import Piqp
 
-BRIEFLY, SLIGHT = 16, 30.0
+BRIEFLY, SLIGHT = 16, 10.0
 """In haste a solver gives up after so much work (changes of rows; 99 of 100 programs that have a solution need fewer). Where none of the rows
-then gives way by more than so much [m/s², rad/s², N·m, N], the program is solved all the same: slack is cheap where holding a row costs much."""
-ROUGHLY, STEPS, FIRMLY = 1e-6, 25, 40
+then gives way by more than so much [m/s², rad/s², N·m, N], the program is solved all the same: of 1,179 that had a solution, 2
+gave way by more, of 702 that had none, 25 by less. (With less weight on costs the two come apart better, but she falls more.)"""
+ROUGHLY, STEPS, FIRMLY = 1e-6, 25, 25
 """In haste, how exactly a program is solved in which rows give way, and in how many steps at most (half of them take 12); and in how many
-steps one that may have a solution after all."""
+steps one that may have a solution after all (99 of 100 that have one take 22)."""
 
 Decision = tuple[QPSolution, tuple[Conflict, ...]]
 """A solution, and what gave way for it: nothing, or at least one conflict."""
@@ -69,13 +71,13 @@ class Deciding:
                 return found, None
         relaxed = relax_at_once(qp, program.assembly.elastic(), Piqp(ROUGHLY), STEPS)
         known = crossed or (found is not None and found.conflict is not None)
-        if known or (relaxed is not None and relaxed.worst > SLIGHT):
+        if known or relaxed is None or relaxed.worst > SLIGHT:
             return None, relaxed
         if self._gave_way:
             found = solver.solve(qp, BRIEFLY)
             if found.solved or found.conflict is not None:
                 return (found, None) if found.solved else (None, relaxed)
-        found = Piqp().solve(qp, FIRMLY)
+        found = Piqp().solve(slim(qp), FIRMLY)
         return (found, None) if found.solved else (None, relaxed)
 
     def _let_go(self, program: Program, state: State) -> Decision:

@@ -21,6 +21,9 @@ weight buys a violation.
 
 LARGE_COST = 300.0
 
+CLOSE = 1e-4
+"""Where all rows are relaxed at once: how closely a solution that is not the best yet must satisfy its rows to be taken."""
+
 _PART = 1e-9
 """A row has a part in a conflict from this multiplier on, relative to the largest."""
 
@@ -52,6 +55,9 @@ class Elastic(NamedTuple):
         return cls(np.array(block, str), np.array(index, np.int64), np.array(order, float), np.array(cap, float))
 
 
+_NO_SLACK = Elastic.of(())
+
+
 class Relaxed(NamedTuple):
     """Solution of the relaxed program, and for each row that gave way: 'A', 'G' or 'x', its index and by how much."""
 
@@ -65,8 +71,13 @@ class Relaxed(NamedTuple):
 
 
 def relax_at_once(qp: QP, rows: Elastic, solver: QPSolver, most: int) -> Relaxed | None:
-    """Solve with slack on all rows that may give way, in at most so many steps; None: that does not suffice."""
-    return _try(_scaled(qp), rows, solver, most, ROUGH_THRESHOLD)
+    """Solve with slack on all rows that may give way, in at most so many steps; None: that does not suffice.
+
+    What satisfies all rows then, is taken, whether or not it is the best already.
+    """
+    solution = solver.solve(slim(_scaled(qp), rows), most)
+    close = solution.primal_residual < CLOSE and bool(np.isfinite(solution.x).all())
+    return _told(rows, solution, ROUGH_THRESHOLD) if solution.solved or close else None
 
 
 def relax(qp: QP, rows: Iterable[Slack], solver: QPSolver, conflict: Conflicting | None = None) -> Relaxed | None:
@@ -94,14 +105,15 @@ def relax(qp: QP, rows: Iterable[Slack], solver: QPSolver, conflict: Conflicting
     return found or _try(qp, Elastic.of([row._replace(cap=np.inf) for row in elastic]), solver)
 
 
-def _try(
-    qp: QP, rows: Elastic, solver: QPSolver, most: int | None = None, threshold: float = THRESHOLD
-) -> Relaxed | None:
+def _try(qp: QP, rows: Elastic, solver: QPSolver) -> Relaxed | None:
     """Solve with slack on the given rows."""
-    n = len(qp.c)
-    solution = solver.solve(_elastic(qp, rows), most)
-    if not solution.solved:
-        return None
+    solution = solver.solve(slim(qp, rows))
+    return _told(rows, solution, THRESHOLD) if solution.solved else None
+
+
+def _told(rows: Elastic, solution: QPSolution, threshold: float) -> Relaxed:
+    """Return a solution with slack without it, and which rows gave way."""
+    n = len(solution.x) - len(rows.index)
     slack = solution.x[n:]
     gave = np.flatnonzero(np.abs(slack) > threshold)
     told = zip(rows.block[gave].tolist(), rows.index[gave].tolist(), slack[gave].tolist(), strict=True)
@@ -129,8 +141,11 @@ def _concerns(conflict: Conflicting, rows: list[Slack]) -> bool:
     return any(abs(getattr(conflict, row.block)[row.index]) > _PART * largest for row in rows)
 
 
-def _elastic(qp: QP, rows: Elastic) -> QP:
-    """Return the program with one slack variable for each given row; relaxed bounds become rows."""
+def slim(qp: QP, rows: Elastic = _NO_SLACK) -> QP:
+    """Return the program with one slack variable for each given row, for a solver that sees it only once; relaxed bounds become rows.
+
+    It has no entry that is zero, nor rows of G without any: those of pairs reach over all DOFs of two trees, and most are set aside.
+    """
     n, k, g = len(qp.c), len(rows.index), len(qp.h_l)
     blocks, index, orders, caps = rows
     slack = np.arange(n, n + k)
@@ -139,30 +154,39 @@ def _elastic(qp: QP, rows: Elastic) -> QP:
     weights = PENALTY * 10.0**orders
     x_l, x_u = np.concatenate([qp.x_l, -caps]), np.concatenate([qp.x_u, caps])
     x_l[bounded], x_u[bounded] = -np.inf, np.inf
+    h_l, h_u = np.concatenate([qp.h_l, qp.x_l[bounded]]), np.concatenate([qp.h_u, qp.x_u[bounded]])
 
-    def extended(matrix: sparse.csc_matrix, height: int, *more: tuple[np.ndarray, np.ndarray, np.ndarray]):
+    def entries(matrix: sparse.csc_matrix, *more: tuple[np.ndarray, ...]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         parts = [(*coordinates(matrix), matrix.data), *more]
         r, c, values = (np.concatenate([part[j] for part in parts]) for j in range(3))
+        some = values != 0.0
+        return r[some], c[some], values[some]
+
+    def compressed(r: np.ndarray, c: np.ndarray, values: np.ndarray, height: int) -> sparse.csc_matrix:
         pointers, indices, position = compress(r, c, height, n + k)
         data = np.empty(len(values))
         data[position] = values
         return sparse.csc_matrix((data, indices, pointers), shape=(height, n + k))
 
     of_G, of_A, of_x = (np.flatnonzero(blocks == block) for block in "GAx")
+    P = entries(qp.P, (slack, slack, weights))
+    A = entries(qp.A, (index[of_A], slack[of_A], np.ones(len(of_A))))
+    G = entries(
+        qp.G,
+        (index[of_G], slack[of_G], np.ones(len(of_G))),
+        (bound_rows, bounded, np.ones(len(bounded))),
+        (bound_rows, slack[of_x], np.ones(len(bounded))),
+    )
+    asks = (h_l > 0.0) | (h_u < 0.0)
+    asks[G[0]] = True
     return QP(
-        extended(qp.P, n + k, (slack, slack, weights)),
+        compressed(*P, n + k),
         np.concatenate([qp.c, np.zeros(k)]),
-        extended(qp.A, len(qp.b), (index[of_A], slack[of_A], np.ones(len(of_A)))),
+        compressed(*A, len(qp.b)),
         qp.b,
-        extended(
-            qp.G,
-            g + len(bounded),
-            (index[of_G], slack[of_G], np.ones(len(of_G))),
-            (bound_rows, bounded, np.ones(len(bounded))),
-            (bound_rows, slack[of_x], np.ones(len(bounded))),
-        ),
-        np.concatenate([qp.h_l, qp.x_l[bounded]]),
-        np.concatenate([qp.h_u, qp.x_u[bounded]]),
+        compressed((np.cumsum(asks) - 1)[G[0]], *G[1:], int(asks.sum())),
+        h_l[asks],
+        h_u[asks],
         x_l,
         x_u,
         None,
