@@ -11,7 +11,7 @@ import interplay as ip
 from interplay import composition as base
 from interplay.compositions.walk_to_run import Who
 from interplay.errors import InputError
-from interplay.spacetime.actions import JUMP, Jump, Walk
+from interplay.spacetime.actions import JUMP, Jump, Walk, stance
 from interplay.spacetime.blocks import INF
 from interplay.spacetime.body import SIDES, Body
 from interplay.spacetime.composing import composed, scored
@@ -50,7 +50,7 @@ class JumpOver(base.Composition):
         )
         body = Body(scene, "ann")
         foot = float(abs(body.point("left_sole", (1, 0, 0)).place - body.point("left_sole", (-1, 0, 0)).place).max())
-        q = body.coordinates(scene.qpos)
+        q = stance(body)
         toes = max(self._toes(body, q, side) for side in SIDES)
         edge, laws = toes + MARGIN, list[Law]()
         far = {"gap": p.gap + foot + 3 * MARGIN, "box": foot + 4 * MARGIN, "ground": p.ahead}[p.onto]
@@ -59,9 +59,7 @@ class JumpOver(base.Composition):
             scene.add(ip.Platform((1.2, 1.2, p.box)), "box", (edge + 0.6, 0.0))
             laws += [OnTop("ann", FLIGHT + 1, p.box)]
             laws += [
-                Within(
-                    "ann", f"{side}_sole", (x, 0, 0), When(FLIGHT), When(FLIGHT, 0.45), high=(edge - 0.035, INF, INF)
-                )
+                Within("ann", f"{side}_sole", (x, 0, 0), When(FLIGHT), When(FLIGHT, 0.6), high=(edge - 0.035, INF, INF))
                 for side in SIDES
                 for x in (1, -1)
             ]

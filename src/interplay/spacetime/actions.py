@@ -8,6 +8,7 @@ from __future__ import annotations
 from math import ceil, pi
 from typing import NamedTuple, Protocol
 
+import casadi as ca
 import numpy as np
 
 from interplay.errors import InputError
@@ -25,6 +26,8 @@ SLOW = 0.8
 """How fast the last step before she stands is [m/s]."""
 RAMP = 2.5
 """By what factor at most a step is slower or faster at its beginning than it is alone, where she was slower or faster before."""
+AT_EASE = 0.25
+"""How far legs are bent by who stands at ease, of what they are by who is ready."""
 SHARPEST = pi / 4
 """How far one step of a pivot turns [rad]."""
 
@@ -177,8 +180,21 @@ class Jump(NamedTuple):
 
 
 def stance(body: Body) -> np.ndarray:
-    """Return coordinates of who stands, soles on the ground, knees a little bent."""
-    return body.coordinates(body.scene.qpos)
+    """Return coordinates of who stands at ease, soles on the ground: knees hardly bent, unlike those of who is ready for a push."""
+    q = body.coordinates(body.scene.qpos)
+    low = _lowest(body, q)
+    for k, joint in enumerate(body.joints):
+        if joint.endswith(("hip_flexion", "knee_flexion", "ankle_flexion")):
+            q[ROOT + k] *= AT_EASE
+    q[2] += low - _lowest(body, q)
+    return q
+
+
+def _lowest(body: Body, q: np.ndarray) -> float:
+    """Return how high the middle of the left sole is [m]."""
+    point = body.point("left_sole")
+    R, place = body.frames(ca.DM(q))[point.link]
+    return float((place + R @ ca.DM(point.place))[2])
 
 
 def still(body: Body, q: np.ndarray, phases: tuple[Phase, ...]) -> Row:

@@ -50,7 +50,7 @@ class Score(NamedTuple):
         made: dict[str, Callable[[], Schedule]] = {
             "joint": Joint,
             "layered": lambda: Layered(
-                self.doing.body.name, seams[0], max(seams[0] // 2, 1), count - max((count - seams[0]) // 2, 1)
+                self.doing.body.name, max(seams[0] // 2, 1), count - max((count - seams[0]) // 2, 1)
             ),
         }
         return pick("schedule", kind, made)()
@@ -110,18 +110,19 @@ def composed_all(
         raise InputError(f"schedule {schedule}: expected one character that acts, got {len(scores)}")
     roles, laws = dict[str, Role](), list[Law]()
     for who, score in scores.items():
-        roles[who] = manner_of(score)
+        roles[who] = begun(score, schedule == "joint")
         laws += score.laws
     problem = Problem(roles, [*laws, *further])
     return find(problem, next(iter(scores.values())).schedule(schedule), sketched=True, progress=progress)
 
 
-def manner_of(score: Score) -> Role:
-    """Return what she begins with, and what is minimised: but who turns is not held to where she headed at first."""
+def begun(score: Score, coarse: bool = True) -> Role:
+    """Return what she begins with, on the mesh of a sketch, and what is minimised: who turns is not held to where she headed at first."""
     body, row = score.doing.body, score.doing.row
     if row is None:
         raise InputError(f"{body.name}: expected at least one action, such as walk")
-    row = row.on([max(2, ceil(phase.seconds / INTERVAL)) for phase in row.phases])
+    if coarse:
+        row = row.on([max(2, ceil(phase.seconds / INTERVAL)) for phase in row.phases])
     manner, turns = style(body), np.ptp(row.knots.q[:, 3]) > TURNED + WIGGLE
     own = {
         id(phase.manner): phase.manner and (turning(phase.manner) if turns else phase.manner) for phase in row.phases

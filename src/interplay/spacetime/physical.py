@@ -53,7 +53,7 @@ def physical(
     role = row_of(body, phases, course, style).role(body, style)
     ends = np.cumsum([0.0, *(phase.seconds for phase in phases)])
     laws = [Follows(body.name, course, weights, ends), Fixed(body.name, timing=not timing)]
-    found = find(Problem({body.name: role}, laws), progress=progress)
+    found = find(Problem({body.name: role}, laws), sketched=True, progress=progress)
     return found, changed(found, course, phases, ends)
 
 

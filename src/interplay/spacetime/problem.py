@@ -216,12 +216,13 @@ def find(
     try:
         for turn in (schedule or Joint()).turns(problem):
             for attempt in range(meshes):
-                sketch, kept = sketched and attempt == 0, (stage, x, dict(problem.roles))
+                close, kept = near or turn.near or attempt > 0, (stage, x, dict(problem.roles))
+                sketch = sketched and not close
                 stage = Stage(problem, turn)
                 x = stage.unknowns.guess
                 for part in stage.parts.values() if sketch else ():
                     stage.unknowns.high[part.rate] = np.maximum(stage.unknowns.high[part.rate], STRETCHED)
-                close, blocks = near or turn.near or attempt > 0, stage.blocks()
+                blocks = stage.blocks()
                 found.append(solve(stage.unknowns, blocks, near=close, sketch=sketch, progress=progress))
                 solution = found[-1]
                 if attempt and not solution.solved and solution.violation > found[-2].violation:

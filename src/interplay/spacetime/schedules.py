@@ -11,20 +11,20 @@ __all__ = ["Joint", "Layered", "Schedule"]
 
 
 class Layered(NamedTuple):
-    """Time-layered (liu2006, 6.1): what is before a seam, what is after it, then what is across it, from a phase until before another.
+    """Time-layered (liu2006, 6.1): what is across a seam, from a phase until before another, then what is before it and after it.
 
-    The pose at the seam, of which the first two know nothing better, is what the row begins with there: the average of both.
+    In the paper each side is solved alone before, up to a pose that nobody knows yet; here both are gaits already, which are optimal but
+    for what must hold along them.
     """
 
     who: str
-    seam: int
     first: int
     end: int
 
     def turns(self, problem: Problem) -> Iterable[Turn]:
-        """Return A, B and C."""
+        """Return the three."""
         return [
-            Turn((Window(self.who, 0, self.seam, loose=True),)),
-            Turn((Window(self.who, self.seam),)),
             Turn((Window(self.who, self.first, self.end, loose=True),)),
+            Turn((Window(self.who, 0, self.first, loose=True),), near=True),
+            Turn((Window(self.who, self.end),), near=True),
         ]
