@@ -19,6 +19,7 @@ from interplay.spacetime.blocks import Program  # noqa: E402
 from interplay.spacetime.body import Body  # noqa: E402
 from interplay.spacetime.checking import figures  # noqa: E402
 from interplay.spacetime.composing import composed, scored  # noqa: E402
+from interplay.spacetime.ends import moved, place_of  # noqa: E402
 from interplay.spacetime.gaits import GAITS, guess  # noqa: E402
 from interplay.spacetime.laws import AtTime, Between, Fixed, OnTop, Prints, Reaches, Within  # noqa: E402
 from interplay.spacetime.performing import perform  # noqa: E402
@@ -119,9 +120,31 @@ def test_what_the_warp_cannot_do_is_refused(body, crude):
     staged(body, crude, AtTime("ann", END, 0.6), Within("ann", "left_sole", (1, 0, 0), When(2), END))
 
 
-def test_a_layered_schedule_is_before_after_across():
-    turns = Layered("ann", 8, 6, 12).turns(None)
-    assert [(w.first, w.end) for turn in turns for w in turn.free] == [(0, 8), (8, None), (6, 12)]
+def test_a_layered_schedule_is_across_before_after():
+    turns = list(Layered("ann", 6, 12).turns(None))
+    assert [(w.first, w.end) for turn in turns for w in turn.free] == [(6, 12), (0, 6), (12, None)]
+    assert [turn.near for turn in turns] == [False, True, True]
+
+
+def test_rows_fade_into_each_other(body, crude):
+    other = crude._replace(knots=crude.knots._replace(v=crude.knots.v * 1.5))
+    knots, at = crude.then(other).knots, len(crude.knots.q) - 1
+    assert_allclose(knots.v[at], (crude.knots.v[-1] + moved_v(crude, other)) / 2, atol=1e-9)
+    assert_allclose(knots.v[0], crude.knots.v[0], atol=1e-9)
+    assert_allclose(knots.v[-1, 2:], other.knots.v[-1, 2:], atol=1e-9)
+
+
+def moved_v(row, other):
+    """Return how another row begins where a row ends."""
+    return moved(other.knots, place_of(other.knots.q[0]), place_of(row.knots.q[-1])).v[0]
+
+
+def test_a_ramped_row_begins_as_slowly_as_asked(crude):
+    ramped = crude.ramped(2.0)
+    assert_allclose(ramped.knots.v[0], crude.knots.v[0] / 2, atol=1e-9)
+    assert_allclose(ramped.knots.v[-1], crude.knots.v[-1], atol=1e-9)
+    assert_allclose(ramped.knots.q[[0, -1]], crude.knots.q[[0, -1]], atol=1e-9)
+    assert sum(p.seconds for p in ramped.phases) > 1.2 * sum(p.seconds for p in crude.phases)
 
 
 @pytest.fixture(scope="module")

@@ -19,7 +19,6 @@ from interplay.spacetime.blocks import Block
 from interplay.spacetime.body import SIDES
 from interplay.spacetime.checking import figures
 from interplay.spacetime.ends import hold
-from interplay.spacetime.gaits import pendulum
 from interplay.spacetime.laws import AtTime, Fixed, Given, InAll, Lasts, PerDistance, Reaches, place_at
 from interplay.spacetime.marks import Footprint, HandTarget, numbered, raise_ground, whole_part
 from interplay.spacetime.part import SWING
@@ -273,7 +272,7 @@ class Editing:
         begin = first
         while begin > 0 and phases[begin - 1].mode(side) == SWING:
             begin -= 1
-        least, swung = BACK * pendulum(self.problem.roles[who].body), 0.0
+        least, swung = BACK * self.problem.roles[who].body.pendulum, 0.0
         while end < len(phases) and phases[end].mode(side) == SWING and swung < least:
             swung, end = swung + phases[end].seconds, end + 1
         return Window(who, begin, end), ""
@@ -286,7 +285,7 @@ class Editing:
         ends = np.concatenate([[0.0], np.cumsum([phase.seconds for phase in role.phases])])
         if not 1e-6 < time < ends[-1] - 1e-6:
             return None, "the motion begins or ends then, and how it does is given"
-        around = AROUND * pendulum(role.body)
+        around = AROUND * role.body.pendulum
         first = int(np.searchsorted(ends, time - around, side="right")) - 1
         end = int(np.searchsorted(ends, time + around))
         return Window(who, max(first, 0), min(end, len(role.phases))), ""

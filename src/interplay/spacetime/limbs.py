@@ -54,7 +54,7 @@ def _meeting_points(part: Part) -> list[tuple[Point, Point, float]]:
     body = part.body
     k = body.height / 1.74
     ball = {"toe": 0.045, "middle": 0.05, "heel": 0.045, "ankle": 0.06, "low": 0.065, "shank": 0.075, "knee": 0.06}
-    ball |= {"hand": 0.045, "thigh": 0.085, "wrist": 0.035, "belly": 0.12}
+    ball |= {"hand": 0.045, "thigh": 0.085, "wrist": 0.035, "belly": 0.12, "forearm": 0.045, "hip": 0.085}
     ahead = {"toe": 0.8, "middle": 0.1, "heel": -0.7}
 
     def point(name: str, side: str) -> Point:
@@ -65,12 +65,17 @@ def _meeting_points(part: Part) -> list[tuple[Point, Point, float]]:
             return body.point(f"{side}_palm")
         if name == "wrist":
             return Point(body.point(f"{side}_palm").link, np.zeros(3))
+        if name == "forearm":
+            hand = body.point(f"{side}_palm").link
+            return Point(body.links[hand].parent, 0.6 * body.links[hand].place)
         if name == "belly":
             return Point(0, body.links[0].centre + [0, 0, 0.15 * k])
         foot = part.sole(side).link
         shank = body.links[foot].parent
         thigh = body.links[shank].parent
         down = {"low": (shank, foot, 0.8), "shank": (shank, foot, 0.5), "thigh": (thigh, shank, 0.5)}
+        if name == "hip":
+            return Point(thigh, np.zeros(3))
         if name in down:
             link, end, share = down[name]
             return Point(link, share * body.links[end].place)
@@ -82,6 +87,6 @@ def _meeting_points(part: Part) -> list[tuple[Point, Point, float]]:
     near += [("ankle", "low"), ("low", "ankle"), ("low", "shank"), ("shank", "low"), ("low", "low")]
     found = [(point(a, "left"), point(b, "right"), k * (ball[a] + ball[b])) for a, b in near]
     if all(body.has_site(f"{side}_palm") for side in SIDES):
-        meeting = (("hand", "thigh"), ("hand", "belly"), ("wrist", "belly"))
+        meeting = (("hand", "thigh"), ("hand", "belly"), ("wrist", "belly"), ("forearm", "hip"))
         found += [(point(a, side), point(b, side), k * (ball[a] + ball[b])) for a, b in meeting for side in SIDES]
     return found
