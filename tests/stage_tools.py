@@ -251,19 +251,19 @@ class Stage:
 
         tab.until(still, "a camera that stands still")
 
-    def drag(self, tab, gizmo, upwards, size, steps=8):
-        """Drag a handle by its upper arrow with the mouse, and return where it was and where it is."""
+    def drag(self, tab, gizmo, far, size, steps=8, way=(0.0, 0.0, 1.0)):
+        """Drag a handle by one of its arrows (by default the upper one) with the mouse; return where it was and where it is."""
         self.camera_rests(tab)
-        at = np.array(gizmo.position)
-        arrow = at + [0, 0, 0.8 * size]
-        a, b = np.array(self.pixel(tab, arrow)), np.array(self.pixel(tab, arrow + [0, 0, upwards]))
+        at, way = np.array(gizmo.position), np.array(way)
+        arrow = at + 0.8 * size * way
+        a, b = np.array(self.pixel(tab, arrow)), np.array(self.pixel(tab, arrow + far * way))
         point_at(tab, *a)
         tab.page.mouse.down()
         for i in range(1, steps + 1):
             tab.page.mouse.move(*(a + (b - a) * i / steps))
             tab.page.wait_for_timeout(150)
         tab.page.mouse.up()
-        tab.until(lambda: abs(gizmo.position[2] - at[2]) > 0.5 * abs(upwards), "the handle dragged", 10)
+        tab.until(lambda: abs(way @ (np.array(gizmo.position) - at)) > 0.5 * abs(far), "the handle dragged", 10)
         return at, np.array(gizmo.position)
 
 

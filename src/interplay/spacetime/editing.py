@@ -7,6 +7,7 @@ lies on (or near) the path of solutions of the barrier problem, and so does what
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from math import ceil
 from pathlib import Path
@@ -255,8 +256,12 @@ class Editing:
         return len(self._past), len(self._future)
 
     def write(self, folder: str | Path) -> Path:
-        """Write it as compositions are written."""
-        return self.performance.write(folder)
+        """Write it as compositions are written; what is said there of its parameters stays."""
+        try:
+            parameters = json.loads((Path(folder) / "report.json").read_text())["parameters"]
+        except (OSError, ValueError, KeyError, TypeError):
+            parameters = {}
+        return self.performance.write(folder, parameters)
 
     # -- windows -----------------------------------------------------------------------------------------------------------
 

@@ -20,8 +20,10 @@ import viser
 from interplay.errors import SceneError
 from interplay.stage.audience import Audience
 from interplay.stage.downloads import Downloads
+from interplay.stage.editor import Edit, Edited, Editor, Marks
 from interplay.stage.following import Following
 from interplay.stage.hands import Aim, Hands
+from interplay.stage.mark_handles import MarkHandles
 from interplay.stage.messages import (
     Command,
     Download,
@@ -31,6 +33,7 @@ from interplay.stage.messages import (
     Opening,
     Played,
     Stability,
+    Swap,
 )
 from interplay.stage.overlays import Overlays
 from interplay.stage.panel import Panel
@@ -78,6 +81,11 @@ class Director:
         self.opening: Opening | None = None
         self.frame: Moment | None = None
         self.hands: Hands | None = None
+        self.editor: Editor | None = None
+        """Of a composed motion."""
+        self.marks: Marks | None = None
+        """What can be moved of it, and how editing goes."""
+        self.handles: MarkHandles | None = None
         self.looping = True
         self._cast: Cast | None = None
         self._history = History()
@@ -147,9 +155,15 @@ class Director:
         """Give up the download under way, if it is the browser's own or that holds control."""
         self._put(None, lambda: self.downloads.cancel(client, self.audience.holds(client)))
 
+    def edit(self, command: Edit) -> None:
+        """Ask the editor of a composed motion for something."""
+        if self.editor is not None:
+            self.editor.ask(command)
+
     def close(self) -> None:
         """End what is still under way."""
         self.downloads.close()
+        self._edit_another("")
 
     def let_go(self) -> None:
         """Open the holder's hand."""
@@ -194,6 +208,7 @@ class Director:
                 except Exception as error:  # nothing that a browser does may end the stage
                     self._tell(Notice("error", f"{type(error).__name__}: {error}"))
         self.downloads.turn()
+        self._hear_editor()
         if self.frame is not None and len(self.audience):
             self._keep_up(self.frame)
 
@@ -226,6 +241,7 @@ class Director:
                 self._cast.remove()
             self.overlays.clear()
             self.opening, self.frame = opening, None
+            self._edit_another(opening.composed)
             self._cast = Cast(self._server.scene, compile_scene(opening))
             self._cast.fade(self.overlays.switched["through"])
         self._history.clear()
@@ -241,6 +257,35 @@ class Director:
                 client.camera.position = shot.position
                 client.camera.look_at = shot.look_at
         self._seat()
+
+    def _edit_another(self, folder: str) -> None:
+        """Begin to edit the composed motion in a folder, if that holds one, and no other one any more."""
+        if self.handles is not None:
+            self.handles.remove()
+            self.handles = None
+        if self.editor is not None:
+            self.editor.close()
+        self.editor, self.marks = Editor(folder) if folder else None, None
+
+    def _hear_editor(self) -> None:
+        for said in self.editor.heard() if self.editor is not None else ():
+            if isinstance(said, Edited):
+                self.send(Swap(said.folder))
+            elif isinstance(said, Marks):
+                self._mark(said)
+            else:
+                self._tell(said)
+
+    def _mark(self, marks: Marks) -> None:
+        """Show what can be moved, and how editing goes."""
+        if marks.refused and not marks.doing and (self.marks is None or self.marks.doing):
+            self._tell(Notice("warning", marks.said))
+        self.marks = marks
+        if self.handles is not None:
+            self.handles.show(marks)
+        for panel in self._panels.values():
+            if panel.edits is not None:
+                panel.edits.show(marks)
 
     def _show(self, frame: Moment) -> None:
         if self._cast is None or self.opening is None:
@@ -264,6 +309,8 @@ class Director:
         """
         if self.hands is not None:
             self.hands.follow(frame)
+        if self.handles is not None:
+            self.handles.follow(frame.time)
         if self._is_due("panel", PANEL_EVERY):
             for number, panel in self._panels.items():
                 panel.follow(frame, self._note(number), self.hands is not None and self.hands.holding)
@@ -315,6 +362,9 @@ class Director:
                 self.hands.remove()
             client = self._clients.get(holder) if holder is not None else None
             self.hands = Hands(client, self.opening, self._cast, self.post, self.send) if client is not None else None
+            if self.handles is not None:
+                self.handles.remove()
+            self.handles = MarkHandles(client, self.post, self.edit) if client is not None and self.editor else None
         for number in concerned:
             client = self._clients.get(number) if number is not None else None
             if number is None or client is None:
@@ -332,6 +382,8 @@ class Director:
                 following=number in self._following,
             )
         self._due["panel"] = 0.0
+        if self.marks is not None:
+            self._mark(self.marks)
 
     def _note(self, number: int) -> str:
         if not self.audience.holds(number):

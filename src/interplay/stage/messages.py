@@ -62,6 +62,8 @@ class Opening:
     """Friction of the models for which it is stated, in such a world."""
     skills: dict[str, tuple[str, ...]] = field(default_factory=dict)
     """What characters can be told to do, by their names."""
+    composed: str = ""
+    """The folder of a composed motion, which can be edited."""
 
 
 class ObjectiveView(NamedTuple):
@@ -318,6 +320,12 @@ class Adjust(NamedTuple):
     damping: float | None = None
 
 
+class Swap(NamedTuple):
+    """Play what has become of a composed motion, from its folder; the viewer's editor asks for it, no browser can."""
+
+    folder: str
+
+
 class Save(NamedTuple):
     """Ask for a :class:`Download`: ``what`` is targets (CSV) or scenario (YAML)."""
 
@@ -354,6 +362,7 @@ Command = (
     | Throw
     | SetFriction
     | Adjust
+    | Swap
     | Save
     | Fetch
     | Close

@@ -15,6 +15,8 @@ import numpy as np
 import viser
 
 from interplay.stage.downloads import DownloadView, forms
+from interplay.stage.edit_tab import EditTab
+from interplay.stage.editor import Edit
 from interplay.stage.hands import STRONGEST, Aim
 from interplay.stage.messages import (
     FASTEST,
@@ -100,6 +102,9 @@ class Director(Protocol):
     def take_aim(self, aim: Aim | None) -> None:
         """Let clicks throw balls, or hold bodies."""
 
+    def edit(self, command: Edit) -> None:
+        """Ask the editor of a composed motion for something."""
+
 
 def within(value: Any, low: float, high: float) -> float | None:
     """Return a number clamped to bounds, or None where it is not one."""
@@ -136,6 +141,7 @@ class Panel:
         self._frictions: dict[str, Any] = {}
         self._objectives: dict[str, ObjectiveView] = {}
         self._skills: SkillsTab | None = None
+        self.edits: EditTab | None = None
         if holds:
             self._pick = self._root(gui.add_dropdown("Scenario", offers, initial_value=_offered(opening, offers)))
             self._on(self._pick, lambda value: self._do.send(Open(value)) if value in offers else None)
@@ -152,6 +158,9 @@ class Panel:
         if not opening.recorded:
             with tabs.add_tab("Touch"):
                 self._touch()
+        if opening.composed:
+            with tabs.add_tab("Edit"):
+                self.edits = EditTab(gui, self._on, self._press, self._do.edit)
         if opening.skills:
             with tabs.add_tab("Skills"):
                 self._skills = SkillsTab(gui, opening.skills, self._tells)
@@ -389,6 +398,8 @@ class Panel:
                 self._put(field, round(frame.frictions[model], 2))
         if self._skills is not None:
             self._skills.follow(frame.skills)
+        if self.edits is not None:
+            self.edits.follow()
         if not self._opening.recorded:
             if self._hold.disabled == holding:
                 self._hold.disabled = not holding

@@ -243,6 +243,10 @@ class Performer:
                     raise InputError(f"adjust: expected the label of an objective, got {label!r}")
                 gains: dict[str, Any] = {"weight": weight, "stiffness": stiffness, "damping": damping}
                 self._touch(lambda sim: sim.live.adjust(label, **gains))
+            case messages.Swap(folder):
+                if not isinstance(self._act, RecordedAct):
+                    raise InputError("what is on stage is simulated: nothing can stand for it")
+                self._act.swap(folder)
             case messages.Save(client, what):
                 self._save(whole("client", client, 0), what)
             case messages.Fetch(order, folder):

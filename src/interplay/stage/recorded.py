@@ -35,6 +35,8 @@ from interplay.stage.messages import Moment, Notice, Opening
 from interplay.stage.moment import MomentMaker, Status, control_values, objective_views, pull_view
 from interplay.worlds.world import Touches
 
+COMPOSED = "motion.problem"
+"""What lies beside the recording of a composed motion, which can be edited."""
 _MISSING = "objectives, collision pairs and controls are not shown"
 
 
@@ -93,13 +95,8 @@ class RecordedAct:
 
     def __init__(self, title: str, folder: str | Path):
         """Open a recording; what follows from its scenario comes a little later."""
-        self.recording = run = Recording(folder)
-        self._replay, self._maker, self._grips = Replay(run), MomentMaker(run.model), recorded_grips(run)
-        self._time, self.dt = run["time"], float(run.header["dt"])
-        phases = [(name, len(list(steps))) for name, steps in groupby(run.phases)]
-        self._changes = np.cumsum([count for _, count in phases]).tolist()
-        self._order = [name for name, _ in phases]
-        self._relaxed = {k: [f"{kind}: {name}" for kind, name, *_ in found] for k, found in run.conflicts}
+        self._take(folder)
+        run = self.recording
         text = run.scene_path.read_text()
         self.opening = Opening(
             scenario=title,
@@ -114,13 +111,32 @@ class RecordedAct:
             camera=run.camera,
             recorded=True,
             duration=float(self._time[-1]),
+            composed=str(run.path.parent) if (run.path.parent / COMPOSED).is_file() else "",
         )
         self.notices: deque[Notice] = deque(Notice("warning", f"of this recording, {gap}") for gap in run.missing)
-        self._blocks: dict[int, tuple[dict[str, np.ndarray], dict[str, Any]]] = {}
         self._index, self._shown = 0, 0
         self._twin: Twin | None = None
         self._building = Thread(target=self._build, daemon=True)
         self._building.start()
+
+    def _take(self, folder: str | Path) -> None:
+        """Play what is in a folder, from where it is shown."""
+        self.recording = run = Recording(folder)
+        self._replay, self._maker, self._grips = Replay(run), MomentMaker(run.model), recorded_grips(run)
+        self._time, self.dt = run["time"], float(run.header["dt"])
+        phases = [(name, len(list(steps))) for name, steps in groupby(run.phases)]
+        self._changes = np.cumsum([count for _, count in phases]).tolist()
+        self._order = [name for name, _ in phases]
+        self._relaxed = {k: [f"{kind}: {name}" for kind, name, *_ in found] for k, found in run.conflicts}
+        self._blocks: dict[int, tuple[dict[str, np.ndarray], dict[str, Any]]] = {}
+
+    def swap(self, folder: str | Path) -> None:
+        """Play what has become of this motion, of the same scene, from the moment that is shown."""
+        shown, before = self.time, self.recording.scene_path.read_text()
+        if (Path(folder) / "scene.xml").read_text() != before:
+            raise InputError(f"{str(folder)!r} holds a motion of another scene")
+        self._take(folder)
+        self.seek(shown)
 
     def _build(self) -> None:
         if self.recording.header.get("arrays"):
