@@ -188,7 +188,7 @@ class Falls:
 
     def _thrown(self, who: Watched, outcome: Outcome) -> str:
         """Return what it is thrown off, in words: where it would have to slip too much."""
-        if not self._bumping:
+        if not self._unled.bumping:
             return ""
         mine = self._supports(who, outcome)
         slips = [c for c in outcome.conflicts if c.kind == "slip" and c.amount > THROWN and c.name in mine]

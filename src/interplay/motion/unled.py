@@ -23,9 +23,11 @@ class Unled:
     """Characters of one simulation that are not led by its program."""
 
     def __init__(self, scene: Scene, dt: float, bumping: bool = False):
-        """Take the scene, the step [s], and whether things touch by themselves in its world."""
+        """Take the scene, the step [s], and whether things touch by themselves in its world: nobody need keep them apart."""
         m = scene.model
-        self._scene, self._dt, self._bumping, self._limit = scene, dt, bumping, torque_limits(m)
+        self._scene, self._dt, self._limit = scene, dt, torque_limits(m)
+        self.bumping = bumping
+        """Whether things touch by themselves."""
         reach = np.where(m.jnt_limited, m.jnt_range[:, 1] - m.jnt_range[:, 0], np.inf)
         self._range = reach[m.dof_jntid]
         """How far each DOF can go [rad, m]."""
@@ -88,7 +90,7 @@ class Unled:
         if self._left[0] is not contacts:
             kept = [(c, self._trees_of(c)) for c in contacts]
             kept = [(c, trees) for c, trees in kept if not self._trees & trees]
-            if self._bumping:
+            if self.bumping:
                 self._led = self._powered - self._trees
                 while more := [trees for _, trees in kept if self._led & trees and not trees <= self._led]:
                     self._led = self._led.union(*more)
@@ -106,7 +108,7 @@ class Unled:
         Where things touch by themselves, without any of theirs, nor of what is left to itself.
         """
         if self._apart[0] is not pairs:
-            if self._bumping:
+            if self.bumping:
                 kept = (p for p in pairs if not self._trees & {p.tree1, p.tree2} and self._led & {p.tree1, p.tree2})
             else:
                 kept = (p for p in pairs if p.body1 or p.tree2 not in self._trees)  # the ground's shape comes first
@@ -138,6 +140,6 @@ class Unled:
         unit[np.arange(len(dofs)), dofs] = 1.0
         yielding = terms.mass_solved(unit)[np.arange(len(dofs)), dofs]
         limit = self._limit[dofs]
-        if self._bumping:
+        if self.bumping:
             limit = limit * np.clip(1.0 - np.abs(terms.qvel[dofs]) * self._dt / (0.5 * self._range[dofs]), 0.0, 1.0)
         return np.clip(-terms.qvel[dofs] / (max(LIMP, 5.0 * self._dt) * yielding), -limit, limit)
