@@ -1,5 +1,7 @@
 """Every feature: Jacobian and bias against central differences in tangent space; the base against equation (33)."""
 
+import copy
+
 import mujoco
 import numpy as np
 import pytest
@@ -224,3 +226,36 @@ def test_controls_never_jump(kind):
     assert fastest < 0.5 * 1.6
     assert jump < 0.02
     assert_allclose(last, start, atol=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_loose_arms_move_as_springs_on_what_carries_them(scene, seed):
+    """Whatever else pulls at the body: with those springs and the arms' weight as torques, MuJoCo's own accelerations are asked for."""
+    objective = ip.Loose("alice", stiffness=15.0)
+    objective.attach(scene)
+    m, terms = copy.copy(scene.model), scene.kinematics()
+    q, v = state(scene, seed)
+    x = feature(objective, terms, q, v)
+    own = [scene.model.joint(name).dofadr[0] for name in objective.joints]
+    assert {name.split("_")[1] for name in objective.joints} >= {"shoulder", "elbow", "wrist"}
+    M, d = terms.full_mass(), mujoco.MjData(m)
+    d.qpos[:] = q
+    mujoco.mj_forward(m, d)
+    weight = d.qfrc_bias.copy()
+    d.qvel[:] = v
+    d.qfrc_applied[:] = np.random.default_rng(seed).normal(0, 20, m.nv)
+    springs = -15.0 * objective.error(terms, 0.0) - 2 * np.sqrt(15.0) * v[own]
+    m.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONTACT | mujoco.mjtDisableBit.mjDSBL_SPRING
+    m.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_DAMPER | mujoco.mjtDisableBit.mjDSBL_LIMIT
+    d.qfrc_applied[own] = weight[own] + M[np.ix_(own, own)] @ springs
+    mujoco.mj_forward(m, d)
+    asked = objective.damping * x.velocity + objective.stiffness * x.error
+    assert_allclose(x.jacobian @ d.qacc[objective.dofs] + x.bias + asked, 0.0, atol=1e-8)
+
+
+def test_loose_parts_that_a_body_lacks(scene):
+    objective = ip.Loose("box")
+    objective.attach(scene)
+    assert not len(objective.dofs)
+    with pytest.raises(ip.InputError, match="shouldr"):
+        ip.Loose("alice", ("shouldr",)).attach(scene)

@@ -43,6 +43,7 @@ from interplay.objectives.force import ContactForce
 from interplay.objectives.gaze import Gaze
 from interplay.objectives.joint import JointAngle
 from interplay.objectives.line_balance import LineBalance
+from interplay.objectives.loose import Loose
 from interplay.objectives.meet import Meet
 from interplay.objectives.momentum import AngularMomentum
 from interplay.objectives.path import PosePath
@@ -110,6 +111,7 @@ __all__ = [
     "LimitRows",
     "LineBalance",
     "Litter",
+    "Loose",
     "Machine",
     "Meet",
     "MinimumJerk",

@@ -172,17 +172,23 @@ def at_work(sim: Simulation, model: str, watched: str) -> Objectives:
 
 
 def stands(
-    sim: Simulation, model: str, on: str | tuple[str, str] = GROUND, friction: float = 0.8, steps: bool = True
+    sim: Simulation,
+    model: str,
+    on: str | tuple[str, str] = GROUND,
+    friction: float = 0.8,
+    steps: bool = True,
+    loose: bool = False,
 ) -> None:
     """Let a character stand on something that may move and keep her balance, by steps where they are needed.
 
     ``friction`` is what she believes of it. Adds contacts, objectives and, around ``sim.behaviour`` if there is one, the steps;
-    without, her centre of mass is kept over her feet, which may then stand on different things, left and right.
+    without, her centre of mass is kept over her feet, which may then stand on different things, left and right. ``loose`` arms swing
+    with what she stands on; pushed off her feet she balances better with firm ones.
     """
     soles = tuple(f"{model}/{side}_sole" for side in ("left", "right"))
     for sole, surface in zip(soles, (on, on) if isinstance(on, str) else on, strict=True):
         sim.contacts.add(sole, surface, friction=friction)
-    sim.objectives += upright(sim, model)
+    sim.objectives += upright(sim, model, loose=loose)
     if steps:
         if not isinstance(on, str):
             raise InputError(f"stands: expected one thing to step on, got {on}")

@@ -9,6 +9,7 @@ import numpy as np
 from interplay.maths.rotations import about_z, products, quaternion_of
 from interplay.motion.footsteps import SIDES
 from interplay.objectives.base import Objective
+from interplay.objectives.loose import Loose
 from interplay.objectives.momentum import AngularMomentum
 from interplay.objectives.pose import Orientation
 from interplay.objectives.posture import Posture
@@ -28,18 +29,21 @@ def parts(sim: Simulation, model: str, *names: str) -> list[str]:
     return [f"{model}/{name}" for name in names if f"{model}/{name}" in bodies]
 
 
-def upright(sim: Simulation, model: str, turn: float = 0.0) -> list[Objective]:
+def upright(sim: Simulation, model: str, turn: float = 0.0, loose: bool = False) -> list[Objective]:
     """Return what a character who stands wants beside her balance: her posture, and trunk and head upright.
 
-    ``turn`` is how far [rad] she has turned to her left since she stood first.
+    ``turn`` is how far [rad] she has turned to her left since she stood first. ``loose`` arms swing with what she stands on.
     """
 
     def held(body: str, weight: float) -> Orientation:
         first = quaternion_of(sim.scene.rest.xmat[sim.scene.body(body)].reshape(3, 3))
         return Orientation(body, products(about_z(turn)[None], first[None])[0] if turn else None, weight=weight)
 
+    arms = Loose(model)
+    arms.attach(sim.scene)
+    limbs = [Posture(model, weight=0.3, weights=dict.fromkeys(arms.joints, 0.0)), arms]
     return [
-        Posture(model, weight=0.3),
+        *(limbs if loose else [Posture(model, weight=0.3)]),
         AngularMomentum(model, weight=0.005),
         *(held(body, 1.0) for body in parts(sim, model, "pelvis", "chest")),
         *(held(body, 0.3) for body in parts(sim, model, "head")),

@@ -128,7 +128,7 @@ class Platform(Aboard):
         # Recovery leaves it to what it interrupts where her centre of mass is.
         wanted = _over_her_feet if self.p.steps else ()
         sim.behaviour = ip.Machine([ip.Phase("balance", wanted, seconds=self.p.seconds, timeout=None)])
-        base.stands(sim, "ann", "platform/top", self.p.friction, self.p.steps)
+        base.stands(sim, "ann", "platform/top", self.p.friction, self.p.steps, loose=True)
 
 
 def _over_her_feet(sim: ip.Simulation) -> list[ip.Objective]:

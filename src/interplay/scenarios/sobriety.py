@@ -55,7 +55,7 @@ class Sobriety(Aboard):
         """Let the platform move; she stands and touches her nose."""
         self.disturb(sim)
         sim.contacts.add("block/bottom", "platform/top", friction=self.p.friction)
-        base.stands(sim, "ann", ("block/top", "platform/top"), self.p.friction, steps=False)
+        base.stands(sim, "ann", ("block/top", "platform/top"), self.p.friction, steps=False, loose=True)
         sim.objectives += [ip.Orientation("ann/head", weight=5.0, name="eyes ahead")]
         sides = list(_SIDES)
         touches = math.ceil(self.p.seconds / self.p.pace)

@@ -66,7 +66,7 @@ class Wall(Aboard):
         self.disturb(sim)
         sim.behaviour = ip.Machine([ip.Phase("balance", seconds=self.p.seconds, timeout=None)])
         if not self.p.hand:
-            base.stands(sim, "ann", "platform/top", self.p.friction, steps=False)
+            base.stands(sim, "ann", "platform/top", self.p.friction, steps=False, loose=True)
             return
         for sole in SOLES:
             sim.contacts.add(sole, "platform/top", friction=self.p.friction)
@@ -74,7 +74,7 @@ class Wall(Aboard):
         sim.contacts.add("ann/right_palm", "board/front", friction=0.5, shrink=0.9, min_force=15.0)
         # Nothing that counts on her feet alone: her hand may hold her when her capture point is beyond them.
         sim.objectives += [
-            *base.upright(sim, "ann"),
+            *base.upright(sim, "ann", loose=True),
             ip.ComOver("ann", over=SOLES, reference=(0.0, 0.0), weight=60.0, near=0.02, stiffness=40.0),
             ip.ComOver("ann", over=SOLES, axes="z", weight=30.0),
         ]

@@ -248,6 +248,21 @@ class Posture(_Pulled):
         return [ip.Posture(*self.posture, reference=way, weights=self.weights, **self.gains())]
 
 
+class Loose(_Weighted):
+    """Keeps limbs near a posture as springs would: they swing with what they hang on."""
+
+    loose: Many[ModelName] = Field(description="models, each by itself")
+    parts: Many[str] | None = Field(None, description="parts of the body, such as shoulder; its arms by default")
+    stiffness: Weight | None = Field(None, description="of the springs [1/s²]; 15 by default")
+
+    def make(self, play: Play) -> list[ip.Objective]:
+        """Return one objective for each."""
+        options = self.gains("stiffness")
+        if self.parts is not None:
+            options["parts"] = tuple(self.parts)  # type: ignore[assignment]
+        return [ip.Loose(m, **options) for m in self.loose]
+
+
 class Track(_Weighted):
     """Follows a clip: joints, hands as the chest sees them, the head over the pelvis; each as far as the rest allows."""
 
