@@ -107,6 +107,7 @@ OBJECTIVES = [
     "{posture: alice, values: {left_knee_flexion: 20 deg}}",
     "{posture: alice, values: {left_elbow_flexion: 1}, seconds: 0.5}",
     "{track: alice, clip: wave, begin: 0.2, loop: true, hands: 0, stiffnesses: {elbow: 2}}",
+    "{loose: alice, parts: [shoulder, elbow], stiffness: 10}",
     "{momentum: alice, to: [0, 0, 1]}",
     "{joint: alice/left_elbow_flexion, by: 0.2, seconds: 1}",
     "{gaze: alice/head, at: alice/right_palm, axis: [1, 0, -0.2]}",
