@@ -21,7 +21,7 @@ class Stunt(base.Scenario):
     world: ClassVar[str | None] = "simulated"
     dt: ClassVar[float] = 0.01
     longest_dt: ClassVar[float] = 0.02
-    timeout: ClassVar[float] = 3600.0
+    timeout: ClassVar[float] = 60.0
     camera: ClassVar[base.Camera] = base.Camera(lookat=(0, 0, 0.7), distance=4.5, azimuth=130)
 
     class Parameters(base.Parameters):

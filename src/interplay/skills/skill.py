@@ -40,6 +40,8 @@ class Skill:
         self.model = model
         self.began = 0.0
         """When it became active [s]."""
+        self.waiting_since: float | None = None
+        """Since when [s] nothing has been left to do but to be told, or pushed; None: something is."""
 
     def bid(self, sensed: Sensed) -> Bid:
         """Return how well it suits what is sensed."""

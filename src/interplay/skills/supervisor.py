@@ -154,13 +154,13 @@ class Supervisor:
 
     @property
     def attended(self) -> tuple[str, ...]:
-        """Nothing waits for the user."""
+        """Nothing by its name: whoever is at rest waits."""
         return ()
 
     @property
     def waiting_since(self) -> float | None:
-        """Never."""
-        return None
+        """Since when she has been at rest, as the active skill says."""
+        return None if self._active is None else self._active.waiting_since
 
     @property
     def done(self) -> bool:

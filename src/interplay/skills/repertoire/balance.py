@@ -21,6 +21,8 @@ NEAR, SLOW = 0.12, 0.8
 """So far out of her feet her capture point may be, of her height, and so fast her centre of mass [m/s]."""
 ON_THE_GROUND = 0.03
 """Her soles are on the ground if no corner is higher [m]."""
+AT_REST = 0.1
+"""Slower than this [m/s], both feet in place, she is at rest."""
 LOST = 0.6
 """Who sinks below this, of her height, or leans more than that (cosine), does not come back."""
 
@@ -51,6 +53,7 @@ class Balance(OnFeet):
         super().begin(sim, sensed)
         self.wanted = upright(sim, self.model, self.turn)
         self._recovery = Recovery(self.model)
+        self.waiting_since = None
 
     def update(self, sim: Simulation, sensed: Sensed) -> str:
         """Step where needed."""
@@ -58,12 +61,16 @@ class Balance(OnFeet):
             return f"she falls: height {sensed.height:.2f}, upright {sensed.upright:.2f}"
         if self._recovery is not None:
             self._recovery.update(sim)
+            if sensed.speed > AT_REST or self._recovery.label != "stand":
+                self.waiting_since = None
+            elif self.waiting_since is None:
+                self.waiting_since = sim.time
         return RUNNING
 
     def end(self, sim: Simulation) -> None:
         """Let go of the ground."""
         super().end(sim)
-        self._recovery = None
+        self._recovery = self.waiting_since = None
 
     @property
     def objectives(self) -> Sequence[Objective]:
@@ -71,12 +78,12 @@ class Balance(OnFeet):
         return [*self.wanted, *(self._recovery.objectives if self._recovery is not None else ())]
 
     def checkpoint(self) -> Any:
-        """Return which way she faces, and what restores the steps."""
-        return [self.turn, self._recovery and self._recovery.checkpoint()]
+        """Return which way she faces, since when she is at rest, and what restores the steps."""
+        return [self.turn, self.waiting_since, self._recovery and self._recovery.checkpoint()]
 
     def restore(self, sim: Simulation, data: Any) -> None:
         """Go on."""
-        self.turn, steps = data
+        self.turn, self.waiting_since, steps = data
         self.wanted = upright(sim, self.model, self.turn)
         self._recovery = Recovery(self.model)
         if steps is not None:
