@@ -2,6 +2,7 @@
 
 import json
 
+import mujoco
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
@@ -9,6 +10,7 @@ from numpy.testing import assert_array_equal
 import interplay as ip
 from interplay import scenario as base
 from interplay.catalogue import scenario
+from interplay.figure import over_soles, pressed
 from interplay.io.certificate import certify
 
 NAMES = ("pelted", "alien", "mishap", "reach_weights")
@@ -205,3 +207,20 @@ def test_what_she_reaches_for_is_live():
     sim.live.set("target", (0.5, 0.3, 1.2))
     until(sim, 3.0)
     assert np.linalg.norm(sim.terms.site_xpos[sim.scene.site("alice/right_palm")] - [0.5, 0.3, 1.2]) < 0.05
+
+
+def test_figures_tell_what_bodies_bear(tmp_path):
+    """Standing still on both feet, these bear her weight, which is over them; nothing bears the foot that has just lost its table."""
+    ip.run("mishap", tmp_path, parameters={"when": 1.0, "jolt": 0.0, "seconds": 6.0})
+    recording = ip.Recording(tmp_path)
+    m = mujoco.MjModel.from_xml_path(str(recording.scene_path))
+    left, right = (pressed(recording, {m.body(f"alice/{side}_foot").id})[:, 2] for side in ("left", "right"))
+    weight = m.body_subtreemass[m.body("alice/pelvis").rootid[0]] * 9.81
+    assert (left + right)[-1] == pytest.approx(weight, rel=0.01)
+    assert min(left[-1], right[-1]) > 0.4 * weight
+    assert right[np.searchsorted(recording["time"], 1.15)] == 0.0
+    middle, least, most = over_soles(recording, m, ["alice/left_sole", "alice/right_sole"])[-1]
+    assert np.abs(middle).max() < 0.01
+    assert (least < -0.08).all()
+    assert (most > 0.08).all()
+    assert (tmp_path / "balance.png").stat().st_size > 10_000

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import ClassVar
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
 
+import mujoco
 import numpy as np
 from pydantic import Field
 
 import interplay as ip
+from interplay import figure
 from interplay import scenario as base
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 _SIDE = 0.1
 """How far her feet are from the middle [m]."""
@@ -104,6 +110,19 @@ class Mishap(base.Scenario):
                 ),
             ]
         )
+
+    def figures(self, out: Path) -> None:
+        """Draw her centre of mass against her feet, and what either foot bears."""
+        recording = ip.Recording(out)
+
+        def borne(axis: Axes, m: mujoco.MjModel) -> None:
+            for sole, label in ((_STANDING, "the foot on the ground"), (_FOOT, "the foot on the table")):
+                foot = int(m.site_bodyid[m.site(sole).id])
+                axis.plot(recording["time"], figure.pressed(recording, {foot})[:, 2], label=label)
+            axis.set_ylabel("borne [N]")
+            axis.legend(loc="upper right")
+
+        figure.draw_balance(recording, out / "balance.png", "alice", borne)
 
     def _jolts(self, sim: ip.Simulation) -> list[ip.Target]:
         """Return the push that she gets as the table gives way: by half of ``jolt`` to all of it, another one for each seed."""

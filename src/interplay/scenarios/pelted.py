@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated, ClassVar, Literal
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
+import mujoco
 import numpy as np
 from pydantic import Field
 
 import interplay as ip
+from interplay import figure
 from interplay import scenario as base
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 _BALLS, _FROM = 8, 2.6
 """How many balls lie there; how far from her they are thrown [m]."""
@@ -33,6 +39,10 @@ _FEET = {"left": (0.08, 0.12), "right": (-0.08, -0.12)}
 """Where a boxer of 1.74 m has her feet [m]."""
 _GUARD = {"knee_flexion": 0.85, "hip_flexion": 0.55, "ankle_flexion": 0.3}
 """How she bends her legs [rad]."""
+
+
+def _played() -> ip.Playback:
+    return ip.Playback(dodging(), begin=0.5, loop=True)
 
 
 def dodging() -> ip.Clip:
@@ -116,9 +126,8 @@ class Pelted(base.Scenario):
         ]
         if self.character is None:
             firm = _STIFFNESS[self.p.stiffness] if isinstance(self.p.stiffness, str) else self.p.stiffness
-            played = ip.Playback(dodging(), begin=0.5, loop=True)
             guard += ip.track(
-                played, "alice", gaze=0.0, stiffness=firm, weights={"torso": 10.0}, stiffnesses={"torso": waist}
+                _played(), "alice", gaze=0.0, stiffness=firm, weights={"torso": 10.0}, stiffnesses={"torso": waist}
             )
             guard += [ip.Gaze("alice/head", opponent, weight=2.0, stiffness=firm)]
         sim.behaviour = ip.Machine([ip.Phase(self.name, guard, seconds=self.p.seconds, timeout=None)])
@@ -139,3 +148,24 @@ class Pelted(base.Scenario):
                 ip.Target(round(time, 2), f"throw ball_{k % _BALLS}", np.concatenate([place, velocity]))
             )
             time, k = time + rng.uniform(0.5, 1.5) / self.p.rate, k + 1
+
+    def figures(self, out: Path) -> None:
+        """Draw her centre of mass against her feet, how far she is off the clip, and when balls hit her."""
+        recording = ip.Recording(out)
+
+        def off_the_clip(axis: Axes, m: mujoco.MjModel) -> None:
+            time = recording["time"]
+            if self.character is None:
+                clip = ip.Track(_played(), "alice", joints="upper")
+                clip.attach(self.build())
+                angles = recording["qpos"][:, [m.joint(joint).qposadr[0] for joint in clip.joints]]
+                wanted = np.array([clip.reference.at(float(t)).value for t in time])
+                axis.plot(time, np.degrees(np.sqrt(np.mean((angles - wanted) ** 2, axis=1))))
+            tree, balls = m.body("alice/pelvis").rootid[0], [b for b in range(m.nbody) if "ball_" in m.body(b).name]
+            mine = {b for b in range(m.nbody) if m.body_rootid[b] == tree}
+            hit = np.linalg.norm(figure.pressed(recording, mine, set(balls)), axis=1) > 0
+            for begin in time[hit & ~np.roll(hit, 1)]:
+                axis.axvline(begin, color="C3", alpha=0.5, linewidth=1)
+            axis.set_ylabel("joints off the clip, RMS [°]; hits")
+
+        figure.draw_balance(recording, out / "balance.png", "alice", off_the_clip)

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import mujoco
 import numpy as np
 from pydantic import Field
 
 import interplay as ip
+from interplay import figure
 from interplay import scenario as base
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 SOLES = ("ann/left_sole", "ann/right_sole")
 _WAVES, _SLOWEST, _FASTEST = 4, 0.15, 0.6
@@ -95,7 +99,17 @@ class Aboard(base.Scenario):
 
     def figures(self, out: Path) -> None:
         """Draw her centre of mass against her feet, and how the platform moves."""
-        draw(ip.Recording(out), out / "balance.png")
+        recording = ip.Recording(out)
+
+        def moves(axis: Axes, m: mujoco.MjModel) -> None:
+            for name, (unit, _) in _JOINTS.items():
+                value = recording["qpos"][:, m.joint(f"platform/{name}").qposadr[0]]
+                shown, shift = (100 * value, "cm") if unit == "m" else (np.degrees(value), "°")
+                axis.plot(recording["time"], shown, label=f"{name} [{shift}]")
+            axis.set_ylabel("platform")
+            axis.legend(loc="upper right", ncols=4)
+
+        figure.draw_balance(recording, out / "balance.png", "ann", moves)
 
 
 class Platform(Aboard):
@@ -152,40 +166,3 @@ def wave(rng: np.random.Generator, size: float, brisk: float = 1.0) -> Callable[
         return size * come**3 * (10 - 15 * come + 6 * come**2) * float(np.sin(rate * time + phase).mean())
 
     return at
-
-
-def draw(recording: ip.Recording, path: Path) -> None:
-    """Write a picture: her centre of mass against her feet, along and across, and how the platform moves."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
-    m = mujoco.MjModel.from_xml_path(str(recording.scene_path))
-    d, time = mujoco.MjData(m), recording["time"]
-    soles, root = [m.site(sole).id for sole in SOLES], int(m.body_rootid[m.site_bodyid[m.site(SOLES[0]).id]])
-    signs = np.array([(1, 1, 0), (1, -1, 0), (-1, 1, 0), (-1, -1, 0)])
-    places = np.empty((len(time), 3, 2))  # her centre of mass, the least and the most of her soles, from their middle
-    for t, qpos in enumerate(recording["qpos"]):
-        d.qpos[:] = qpos
-        mujoco.mj_kinematics(m, d)
-        mujoco.mj_comPos(m, d)
-        corners = np.concatenate(
-            [d.site_xpos[s] + (signs * m.site_size[s]) @ d.site_xmat[s].reshape(3, 3).T for s in soles]
-        )[:, :2]
-        middle = d.site_xpos[soles].mean(axis=0)[:2]
-        places[t] = np.array([d.subtree_com[root][:2], corners.min(axis=0), corners.max(axis=0)]) - middle
-    figure, axes = plt.subplots(3, 1, figsize=(9, 8), sharex=True, layout="constrained")
-    for k, (axis, way) in enumerate(zip(axes[:2], ("forward", "to her left"), strict=True)):
-        axis.fill_between(time, 100 * places[:, 1, k], 100 * places[:, 2, k], color="0.88", label="feet, and between")
-        axis.plot(time, 100 * places[:, 0, k], color="C3", label="centre of mass")
-        axis.set_ylabel(f"{way} [cm]")
-    axes[0].legend(loc="upper right")
-    for name, (unit, _) in _JOINTS.items():
-        shifts, value = unit == "m", recording["qpos"][:, m.joint(f"platform/{name}").qposadr[0]]
-        axes[2].plot(time, 100 * value if shifts else np.degrees(value), label=f"{name} [{'cm' if shifts else '°'}]")
-    axes[2].set_ylabel("platform")
-    axes[2].set_xlabel("time [s]")
-    axes[2].legend(loc="upper right", ncols=4)
-    figure.savefig(path, dpi=110)
-    plt.close(figure)
