@@ -1,4 +1,4 @@
-"""Fits the motions with which gaits begin (src/interplay/spacetime/guesses.py): prints that module.
+"""Fits the motions with which gaits begin (src/interplay/spacetime/guesses.py): prints that module with new numbers.
 
     python tools/fit_guess.py > guesses.py; mv guesses.py src/interplay/spacetime/
 
@@ -8,53 +8,17 @@ of the speed. What hardly moves is left out: so much is like anybody's.
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 
 import interplay as ip
+from interplay.spacetime import guesses
 from interplay.spacetime.body import ROOT, Body
 from interplay.spacetime.gaits import Gait, gait
 from interplay.spacetime.guesses import AXIAL, SIDED, harmonics
 
 SPEEDS = {"walk": (0.5, 0.8, 1.3, 1.8, 2.0), "run": (2.0, 3.0, 4.0, 5.0)}
-HEADER = '''"""Motions with which gaits begin: Fourier series of coordinates over the cycle, of speeds. Printed by tools/fit_guess.py.
-
-A cycle begins when the left foot lands. Coefficients: mean, then cosine and sine of each harmonic; the first row at 1 m/s, the second by how
-much they grow with the logarithm of the speed. Speeds and lengths are of a man whose hips are 0.9 m high.
-"""
-
-from __future__ import annotations
-
-import numpy as np
-
-HARMONICS = 3
-AXIAL = ("x", "y", "z", "yaw", "roll", "pitch", "torso_yaw", "torso_flexion")
-"""Coordinates of the root (x: ahead of one who goes evenly) and joints on the axis."""
-SIDED = (
-    "hip_flexion",
-    "hip_abduction",
-    "hip_rotation",
-    "knee_flexion",
-    "ankle_flexion",
-    "shoulder_flexion",
-    "elbow_flexion",
-)
-"""Joints of either side, of which the left one's are given: the right one does the same half a cycle later."""
-
-
-def harmonics(cycle: np.ndarray) -> np.ndarray:
-    """Return mean, cosine and sine of each harmonic (T, 7) at some shares of a cycle (T,)."""
-    angle = 2.0 * np.pi * np.multiply.outer(cycle, np.arange(1, HARMONICS + 1))
-    pairs = np.stack([np.cos(angle), np.sin(angle)], axis=-1).reshape(len(cycle), -1)
-    return np.concatenate([np.ones((len(cycle), 1)), pairs], axis=1)
-
-
-def coordinate(kind: str, name: str, speed: float, cycle: np.ndarray) -> np.ndarray:
-    """Return a coordinate of a gait [rad; of the root also m] at a speed [m/s] and some shares of the cycle (T,)."""
-    mean, growth = np.array(SERIES[kind][name])
-    return harmonics(cycle) @ (mean + growth * np.log(speed))
-
-
-'''
 
 
 def cycle_of(found: Gait) -> np.ndarray:
@@ -77,7 +41,10 @@ def main() -> None:
     body = Body(ip.Scene().add(ip.Humanoid(1.74, 68.0, springs=True), "ann"), "ann")
     index = {name: k for k, name in enumerate(AXIAL[:ROOT])}
     index |= {joint.removeprefix("left_"): ROOT + k for k, joint in enumerate(body.joints) if "right_" not in joint}
-    print(HEADER + "SERIES: dict[str, dict[str, tuple[tuple[float, ...], tuple[float, ...]]]] = {")
+    print(
+        Path(guesses.__file__).read_text().partition("SERIES:")[0]
+        + "SERIES: dict[str, dict[str, tuple[tuple[float, ...], tuple[float, ...]]]] = {"
+    )
     for kind, speeds in SPEEDS.items():
         cycles = [cycle_of(gait(body, kind, speed)) for speed in speeds]
         basis = harmonics(np.arange(200) / 200)
