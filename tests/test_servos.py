@@ -167,3 +167,17 @@ def test_a_push_sweep(tmp_path):
     assert tables[0].row_count == 1 + 3  # of directions, and least, mean, least per kg
     with pytest.raises(ip.InputError, match="joint PD"):
         sweep(tmp_path, ways=["joint_pd"])
+
+
+def test_servos_hold_loose_limbs_too():
+    """What springs would hold for a program, servos hold at the same angles."""
+    sim = ip.Simulation(ip.Scene().add(ip.Humanoid(1.74, 68), "ann"), dt=0.01, controller="servos")
+    sim.objectives += [ip.Posture("ann"), ip.Loose("ann", values={"left_elbow_flexion": 0.9})]
+    servo = sim.step().plan.servo
+    assert servo is not None
+    wanted = dict(zip(servo.dofs.tolist(), servo.position.tolist(), strict=True))
+    m = sim.scene.model
+    assert wanted[m.joint("ann/left_elbow_flexion").dofadr[0]] == 0.9
+    assert (
+        wanted[m.joint("ann/right_elbow_flexion").dofadr[0]] == sim.scene.placed("ann").posture["right_elbow_flexion"]
+    )

@@ -68,7 +68,7 @@ class ServosController:
         for objective in demands.objectives:
             if isinstance(objective, Posture):
                 objective.attach(self.scene)
-                position[objective.dofs], velocity[objective.dofs], _ = objective.reference.at(state.time)
+                position[objective.own], velocity[objective.own], _ = objective.reference.at(state.time)
         servo = Servo(self._driven, position[self._driven], velocity[self._driven])
         return Plan(
             self._still,

@@ -56,16 +56,16 @@ class Loose(Posture):
         for part in self._asked:
             self._rows(scene, part)  # which refuses what the body does not have
         m, terms = scene.model, scene.rest
-        self._own, self._bodies = self.dofs, m.dof_bodyid[self.dofs].astype(np.int64)
+        self._bodies = m.dof_bodyid[self.own].astype(np.int64)
         chains = [terms.chain(int(body)) for body in dict.fromkeys(self._bodies.tolist())]
-        self.dofs = np.unique(np.concatenate([self._own, *chains]))
-        self._columns = np.searchsorted(self.dofs, self._own)
+        self.dofs = np.unique(np.concatenate([self.own, *chains]))
+        self._columns = np.searchsorted(self.dofs, self.own)
         self._gravity = -float(m.opt.gravity[2])
 
     def feature(self, terms: Kinematics, time: float) -> Feature:
         """Return joint errors and velocities, and (M_aa)⁻¹ times the rows of the equation of motion, without gravity."""
         value, velocity, acceleration = self.reference.at(time)
-        own = self._own
+        own = self.own
         inertia, axis = terms.crb[self._bodies], terms.cdof[own]
         borne = self._gravity * (inertia[:, 9] * axis[:, 5] + axis[:, 0] * inertia[:, 7] - axis[:, 1] * inertia[:, 6])
         rows = np.empty((self.dim, len(self.dofs) + 1))

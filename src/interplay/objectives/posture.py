@@ -57,6 +57,8 @@ class Posture(Objective):
         joints = [j for j in range(m.njnt) if m.jnt_type[j] in scalar and int(m.dof_treeid[m.jnt_dofadr[j]]) in trees]
         joints = [j for j in joints if self.concerns(m.joint(j).name)]
         self.dofs, self._adr = m.jnt_dofadr[joints].astype(np.int64), m.jnt_qposadr[joints].astype(np.int64)
+        self.own = self.dofs
+        """The DOFs of its joints, in the order of its rows."""
         self.dim = len(joints)
         self.joints = [m.joint(j).name for j in joints]
         """The joints, in the order of its rows."""
