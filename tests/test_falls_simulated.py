@@ -47,6 +47,16 @@ def test_who_has_fallen_leaves_the_program():
     assert sim.com("alice")[0][2] < 0.5
 
 
+def test_motors_without_limits_go_limp():
+    """A joint that comes to its stop within the step gets nothing, not infinitely much times nothing."""
+    sim = ip.Simulation(ip.Scene().add(ip.Humanoid(strength=np.inf), "ann", pos=(0, 0, 1)), 0.01, world="simulated")
+    sim.unled.set_limp(("ann",))
+    whipped = np.zeros(sim.scene.model.nv)
+    whipped[sim.scene.model.joint("ann/left_elbow_flexion").dofadr[0]] = 400.0
+    sim.set_state(sim.state.qpos, whipped)
+    assert np.isfinite(sim.step().tau).all()
+
+
 def test_who_stands_goes_on_while_another_lies():
     scene = ip.Scene().add(ip.Humanoid(), "ann").add(ip.Humanoid(), "bob", pos=(0, 1.5))
     sim = ip.Simulation(scene, 0.01, world="simulated", on_fall="continue")

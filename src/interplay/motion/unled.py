@@ -141,5 +141,6 @@ class Unled:
         yielding = terms.mass_solved(unit)[np.arange(len(dofs)), dofs]
         limit = self._limit[dofs]
         if self.bumping:
-            limit = limit * np.clip(1.0 - np.abs(terms.qvel[dofs]) * self._dt / (0.5 * self._range[dofs]), 0.0, 1.0)
+            left = np.clip(1.0 - np.abs(terms.qvel[dofs]) * self._dt / (0.5 * self._range[dofs]), 0.0, 1.0)
+            limit = np.where(left > 0.0, limit, 0.0) * left  # what nothing limits would be infinite times nothing
         return np.clip(-terms.qvel[dofs] / (max(LIMP, 5.0 * self._dt) * yielding), -limit, limit)
