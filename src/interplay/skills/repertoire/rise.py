@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from interplay.motion.machine import Entry
 from interplay.motion.upright import upright
 from interplay.objectives.balance import Balance
 from interplay.objectives.com_over import ComOver
@@ -34,6 +35,8 @@ class Rise(OnFeet):
         """Take the character."""
         super().__init__(model)
         self._from: tuple[float, float] = 0.0, 0.0
+        self._made: Entry | None = None
+        """The state in which it began."""
 
     def bid(self, sensed: Sensed) -> Bid:
         """Bid where she squats on both soles, and keeps over them."""
@@ -49,10 +52,11 @@ class Rise(OnFeet):
         """Put both soles down, and rise."""
         super().begin(sim, sensed)
         above = float(sensed.place[2] - sim.middle(*self.soles)[2])
+        self._made = Entry("", sim.time, sim.state.qpos.copy(), sim.state.qvel.copy(), False)
         self._ask(sim, above, above / sensed.height)
 
     def _ask(self, sim: Simulation, above: float, height: float) -> None:
-        """Make the objectives: a centre of mass that rises from above the soles to its height [m]."""
+        """Make the objectives in the present state: a centre of mass that rises from above the soles to its height [m]."""
         self._from = above, height
         path = MinimumJerk([above], [height], self.began, max(SECONDS * (1.0 - above / height) / 0.5, 0.4))
         self.wanted = [
@@ -73,10 +77,12 @@ class Rise(OnFeet):
         return RUNNING
 
     def checkpoint(self) -> Any:
-        """Return which way she faces, from where to where she rises."""
-        return [self.turn, *self._from]
+        """Return which way she faces, from where to where she rises, and the state in which that began."""
+        return [self.turn, self._from, self._made and self._made.checkpoint()]
 
     def restore(self, sim: Simulation, data: Any) -> None:
         """Go on."""
-        self.turn, *way = data
-        self._ask(sim, *way)
+        self.turn, way, made = data
+        self._made = Entry.restore(made)
+        with sim.at(self._made):
+            self._ask(sim, *way)
