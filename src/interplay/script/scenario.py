@@ -78,7 +78,7 @@ def _based(document: Document, path: Path, find: Find, seen: tuple[Path, ...]) -
         raise ScriptError(document.name, [Problem(line, f"the base has problems: {error}")]) from None
     except ip.InputError as error:
         raise ScriptError(document.name, [Problem(line, str(error))]) from None
-    parameters = _withdefaults(base, file.parameters, document)
+    parameters = _with_defaults(base, file.parameters, document)
     space = {
         "name": path.name,
         "summary": file.title or base.summary,
@@ -89,7 +89,7 @@ def _based(document: Document, path: Path, find: Find, seen: tuple[Path, ...]) -
     return type("FileScenario", (base,) if issubclass(base, _Adjusted) else (_Adjusted, base), space)
 
 
-def _withdefaults(base: type[Scenario], values: Mapping[str, Any], document: Document) -> type[pydantic.BaseModel]:
+def _with_defaults(base: type[Scenario], values: Mapping[str, Any], document: Document) -> type[pydantic.BaseModel]:
     """Return the parameters of a scenario with other defaults, if it accepts them."""
     problems = []
     for key, value in values.items():
