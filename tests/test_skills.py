@@ -10,7 +10,7 @@ import pytest
 import interplay as ip
 from interplay.catalogue import scenario
 from interplay.models.motors import torque_limits
-from interplay.skills.key_poses import read, spelled
+from interplay.skills.key_poses import KeyPoses, read, spelled
 
 
 def stunt(direction=0.0, impulse=80.0, **options):
@@ -160,7 +160,7 @@ def test_poses_name_both_sides_at_once_and_can_be_mirrored():
     assert turned["torso_flexion"] == 0.1
     assert (turned["left_elbow_flexion"], turned["right_elbow_flexion"]) == (0.2, 1.0)
     assert spelled(turned, JOINTS, True, "test") == plain
-    with pytest.raises(ip.InputError, match="no joint 'hip_flexio'"):
+    with pytest.raises(ip.InputError, match="'hip_flexio'; did you mean 'left_hip_flexion'"):
         spelled({"hip_flexio": 1.0}, JOINTS, False, "test")
 
 
@@ -170,7 +170,10 @@ GOOD = "{name: bow, summary: bows, bid: 5, when: {upright: [0.9, null]}, keys: [
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ("upright", "uprigt", "uprigt"),
+        ("upright", "uprigt", "did you mean 'upright'"),
+        ("bid: 5", "bid: 5, mirrored: true, side: leening", "did you mean 'leaning'"),
+        ("[0.9, null]", "[0.9, 0.1]", "upright: expected a lower and an upper bound"),
+        ("name: bow", "name: ''", "name"),
         ("bid: 5", "bid: 50", "bid"),
         ("seconds: 0.5", "seconds: -1", "seconds"),
         ("0.5}}", ".nan}}", "torso_flexion"),
@@ -185,6 +188,48 @@ def test_bad_key_poses_are_named(tmp_path, old, new, said):
     path.write_text(GOOD.replace(old, new))
     with pytest.raises(ip.InputError, match=said):
         read(path)
+
+
+def test_bytes_that_are_no_text_are_no_key_poses(tmp_path):
+    path = tmp_path / "bow.yaml"
+    path.write_bytes(b"name: b\xff")
+    with pytest.raises(ip.InputError, match=r"key poses .*bow\.yaml"):
+        read(path)
+
+
+def alone(*skills):
+    """Return a simulation of one who has these skills and no others."""
+    sim = ip.Simulation(ip.Scene().add(ip.Humanoid(1.74, 68), "ann"), 0.01, world="simulated")
+    sim.behaviour = ip.Supervisor("ann", skills)
+    return sim
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"), [("[0.9", "[1.1", "upright is"), ("torso_flexion", "torso_flexio", "torso_flexio")]
+)
+def test_that_no_skill_suits_is_an_error(tmp_path, old, new, said):
+    """One that does not suit is not begun, nor does one move her that could not begin."""
+    path = tmp_path / "bow.yaml"
+    path.write_text(GOOD.replace(old, new))
+    with pytest.raises(ip.InputError, match=rf"expected a skill that suits any state.*bow: .*{said}"):
+        alone(KeyPoses("ann", read(path))).step()
+
+
+def test_skills_of_a_supervisor_are_those_of_its_character():
+    class Nameless(ip.Skill):
+        pass
+
+    with pytest.raises(ip.InputError, match="at least one skill"):
+        ip.Supervisor("ann", [])
+    with pytest.raises(ip.InputError, match="'balance' is one of 'ben'"):
+        ip.Supervisor("ann", ip.repertoire("ben"))
+    with pytest.raises(ip.InputError, match="two skills have the name 'balance'"):
+        ip.Supervisor("ann", [*ip.repertoire("ann"), *ip.repertoire("ann")])
+    for what in (7, Nameless("ann")):
+        with pytest.raises(ip.InputError, match="each with a name"):
+            ip.Supervisor("ann", [what])
+    with pytest.raises(ip.InputError, match="each with a name"):
+        ip.repertoire("ann", Nameless)
 
 
 def test_a_file_of_key_poses_is_a_skill(tmp_path):

@@ -17,9 +17,9 @@ import pydantic
 import yaml
 
 from interplay.control.plan import Servo
-from interplay.errors import InputError, checked
-from interplay.skills.sensing import SHARED, Sensed
-from interplay.skills.skill import NOT, RUNNING, SUCCEEDED, Bid, Skill
+from interplay.errors import InputError, checked, unknown_name
+from interplay.skills.sensing import Sensed, known
+from interplay.skills.skill import MOST, NOT, RUNNING, SUCCEEDED, Bid, Skill
 
 if TYPE_CHECKING:
     from interplay.simulation import Simulation
@@ -39,9 +39,9 @@ class Poses(pydantic.BaseModel):
     """What a file of key poses says."""
 
     model_config = pydantic.ConfigDict(extra="forbid", allow_inf_nan=False)
-    name: str
+    name: str = pydantic.Field(min_length=1)
     summary: str
-    bid: float = pydantic.Field(ge=0.0, le=20.0)
+    bid: float = pydantic.Field(ge=NOT, le=MOST)
     when: Bounds
     keys: list[Key] = pydantic.Field(min_length=1)
     until: Bounds = {}
@@ -51,18 +51,24 @@ class Poses(pydantic.BaseModel):
 
     @pydantic.field_validator("when", "until")
     @classmethod
-    def _known(cls, bounds: Bounds) -> Bounds:
-        for name in bounds:
-            if name not in SHARED:
-                raise ValueError(f"sensor {name!r} is not known; there is {', '.join(SHARED)}")
+    def _bounded(cls, bounds: Bounds) -> Bounds:
+        for name, (low, high) in bounds.items():
+            known(name)
+            if low is not None and high is not None and low > high:
+                raise ValueError(f"{name}: expected a lower and an upper bound, got {low:g} and {high:g}")
         return bounds
+
+    @pydantic.field_validator("side")
+    @classmethod
+    def _sensor(cls, side: str) -> str:
+        return known(side)
 
 
 def read(path: str | Path) -> Poses:
     """Read a file of key poses."""
     try:
-        given = yaml.safe_load(Path(path).read_text())
-    except (OSError, yaml.YAMLError) as error:
+        given = yaml.safe_load(Path(path).read_text("utf-8"))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise InputError(f"key poses {path}: {error}") from error
     if not isinstance(given, dict):
         raise InputError(f"key poses {path}: expected name, summary, bid, when, keys, got {type(given).__name__}")
@@ -148,7 +154,7 @@ def spelled(pose: Mapping[str, float], joints: list[str], mirrored: bool, whose:
         both = [f"left_{name}", f"right_{name}"]
         found = [name] if name in joints else [joint for joint in both if joint in joints]
         if not found:
-            raise InputError(f"{whose}: there is no joint {name!r}; there is {', '.join(joints)}")
+            raise unknown_name(f"joint of {whose}", name, joints)
         for joint in found:
             out[joint] = angle
     if not mirrored:

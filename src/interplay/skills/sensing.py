@@ -69,13 +69,14 @@ class Sensed(NamedTuple):
 
     def number(self, name: str) -> float:
         """Return a sensor by name."""
-        if name not in SHARED:
-            raise unknown_name("sensor", name, SHARED)
-        return float(getattr(self, name))
+        return float(getattr(self, known(name)))
 
-    def unlike(self, pose: Mapping[str, float]) -> float:
-        """Return how far her joints are from a pose [rad], the mean over those that it names."""
-        return float(np.mean([abs(self.angles[joint] - angle) for joint, angle in pose.items()])) if pose else 0.0
+
+def known(name: str) -> str:
+    """Return the name of a sensor that is a number, or raise an error with the nearest one."""
+    if name not in SHARED:
+        raise unknown_name("sensor", name, SHARED)
+    return name
 
 
 class Senses:

@@ -11,14 +11,15 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from interplay.control.plan import Servo
+from interplay.errors import InputError
 from interplay.objectives.base import Objective
 from interplay.skills.sensing import Sensed
 
 if TYPE_CHECKING:
     from interplay.simulation import Simulation
 
-NOT, SENSIBLE, SURE = 0.0, 1.0, 10.0
-"""Bids: unsuited; from here on a sensible thing to do; from here on one that also leads to where its user wants to be. 20 is the most."""
+NOT, SENSIBLE, SURE, MOST = 0.0, 1.0, 10.0, 20.0
+"""Bids: unsuited; from here on a sensible thing to do; from here on one that also leads to where its user wants to be; the most."""
 RUNNING, SUCCEEDED = "running", "succeeded"
 
 
@@ -72,3 +73,15 @@ class Skill:
 
     def restore(self, sim: Simulation, data: Any) -> None:
         """Continue from a checkpoint; ``began`` is known."""
+
+
+def by_name(what: str, skills: Sequence[Skill]) -> dict[str, Skill]:
+    """Return skills by their names, or raise an error that says where one has none, or two have the same."""
+    out: dict[str, Skill] = {}
+    for skill in skills:
+        if not isinstance(skill, Skill) or not skill.name:
+            raise InputError(f"{what}: expected skills, each with a name, got {skill!r}")
+        if skill.name in out:
+            raise InputError(f"{what}: two skills have the name {skill.name!r}; expected one of each")
+        out[skill.name] = skill
+    return out

@@ -17,12 +17,12 @@ from interplay.errors import InputError, InterplayError, pick
 from interplay.motion.behaviour import Listener
 from interplay.objectives.base import Objective
 from interplay.skills.sensing import Sensed, Senses
-from interplay.skills.skill import NOT, RUNNING, SUCCEEDED, Bid, Skill
+from interplay.skills.skill import MOST, NOT, RUNNING, SUCCEEDED, Bid, Skill, by_name
 
 if TYPE_CHECKING:
     from interplay.simulation import Simulation
 
-COMMANDED = 20.0
+COMMANDED = MOST
 """What a command adds to a bid that is not 0."""
 PATIENCE = 2.0
 """Seconds for which a command waits to be possible."""
@@ -42,9 +42,13 @@ class Supervisor:
 
     def __init__(self, model: str, skills: Sequence[Skill]):
         """Take the character and its skills."""
+        where = f"Supervisor of {model!r}"
         if not skills:
-            raise InputError(f"Supervisor of {model!r}: expected at least one skill, got none")
-        self.model, self.skills = model, {skill.name: skill for skill in skills}
+            raise InputError(f"{where}: expected at least one skill, got none")
+        self.model, self.skills = model, by_name(where, skills)
+        for name, skill in self.skills.items():
+            if skill.model != model:
+                raise InputError(f"{where}: expected skills of hers, but {name!r} is one of {skill.model!r}")
         self.log: list[Arbitration] = []
         self._active: Skill | None = None
         self._senses: Senses | None = None
@@ -103,7 +107,8 @@ class Supervisor:
             bids[self._command[0]], self._command = Bid(bid.value + COMMANDED, f"commanded; {bid.why}"), None
         if self._active is not None:
             self._active.end(sim)
-        for chosen in sorted(bids, key=lambda name: -bids[name].value):
+        self._active = None
+        for chosen in sorted((name for name in bids if bids[name].value > NOT), key=lambda name: -bids[name].value):
             self._active = self.skills[chosen]
             self._active.began = sim.time
             try:
@@ -112,6 +117,11 @@ class Supervisor:
             except InterplayError as error:
                 self._active.end(sim)
                 bids[chosen] = Bid(NOT, f"it cannot begin: {error}")
+        else:
+            said = "; ".join(f"{name}: {bid.why}" for name, bid in bids.items())
+            raise InputError(
+                f"Supervisor of {self.model!r}: expected a skill that suits any state, such as 'settle'; {said}"
+            )
         self.log.append(Arbitration(sim.time, because, bids, chosen))
 
     def _move(self, sim: Simulation) -> None:

@@ -7,12 +7,11 @@ from collections.abc import Callable
 from typing import Any
 
 from interplay.skills.graph import graph
+from interplay.skills.skill import MOST
 from interplay.stage.messages import SkillsView
 
 _ROW = "display:flex;align-items:center;gap:0.4em;font-size:0.8em;line-height:1.5;padding:0 0.75em"
 _WHY = "flex:1;min-width:0;overflow:hidden;white-space:nowrap;text-overflow:ellipsis;color:#5a6472"
-MOST = 20.0
-"""The highest bid that no command raises."""
 
 
 class SkillsTab:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from interplay.errors import InputError
 from interplay.skills.key_poses import KeyPoses, read
-from interplay.skills.skill import Skill
+from interplay.skills.skill import Skill, by_name
 
 PLUG_INS = "interplay.skills"
 """The group of entry points by which a package offers skills: each is a class of skills, or the path of a file of key poses."""
@@ -26,11 +26,7 @@ def repertoire(model: str, *more: type[Skill] | str | Path) -> list[Skill]:
         offered += [k for k in vars(module).values() if _is_skill(k) and k.name and k.__module__ == module.__name__]
     offered += sorted(Path(__file__).parent.glob("*.yaml"))
     offered += [point.load() for point in entry_points(group=PLUG_INS)]
-    skills = [_made(kind, model) for kind in (*offered, *more)]
-    names = [skill.name for skill in skills]
-    if twice := {name for name in names if names.count(name) > 1}:
-        raise InputError(f"repertoire: two skills have the name {sorted(twice)[0]!r}; expected one of each")
-    return skills
+    return list(by_name("repertoire", [_made(kind, model) for kind in (*offered, *more)]).values())
 
 
 def _is_skill(kind: object) -> bool:
