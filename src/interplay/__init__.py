@@ -13,7 +13,7 @@ from interplay.constraints.stability import StabilityRegion
 from interplay.constraints.within import KeepWithin
 from interplay.control.controller import Controller, Demands
 from interplay.control.dump import load_dump
-from interplay.control.plan import Plan
+from interplay.control.plan import Plan, Servo
 from interplay.control.state import State, Touching
 from interplay.errors import ContactError, FallError, InputError, InterplayError, SceneError, SolverError, StateError
 from interplay.io.arrays import write_recording
@@ -56,6 +56,7 @@ from interplay.scene.frame import Frame
 from interplay.scene.scene import GROUND, Scene
 from interplay.simulation import Simulation
 from interplay.skills.repertoire import repertoire
+from interplay.skills.sensing import Sensed
 from interplay.skills.skill import Bid, Skill
 from interplay.skills.supervisor import Supervisor
 from interplay.view.camera import Camera
@@ -137,6 +138,8 @@ __all__ = [
     "Sample",
     "Scene",
     "SceneError",
+    "Sensed",
+    "Servo",
     "Simulation",
     "Skill",
     "Slider",
