@@ -11,6 +11,7 @@ import interplay as ip
 from interplay.catalogue import scenario
 from interplay.models.motors import torque_limits
 from interplay.skills.key_poses import KeyPoses, read, spelled
+from interplay.skills.sensing import Senses
 
 
 def stunt(direction=0.0, impulse=80.0, **options):
@@ -101,6 +102,17 @@ def test_a_command_is_heard_when_it_suits():
         sim.step()
     assert sim.behaviour.label == "balance"  # who stands does not roll over; the command lapses
     assert any(target.control == "tell ann/roll_over" for target in sim.live.inputs)
+
+
+def test_what_feet_carry_is_of_what_she_weighs_now():
+    sim = stunt(0, pushes=0)
+    sim.run(0.5)
+    sim.live.set_mass("ann/chest", 30.0)
+    sim.run(0.5)
+    sensed = Senses(sim, "ann").look(sim)
+    assert sim.behaviour.label == "balance"
+    assert sensed.carried == pytest.approx(1.0, abs=0.01)
+    assert sim.behaviour._senses.look(sim).carried == sensed.carried
 
 
 def test_commands_that_nobody_knows_are_errors(tmp_path):

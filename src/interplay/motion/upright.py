@@ -39,11 +39,13 @@ def upright(sim: Simulation, model: str, turn: float = 0.0, loose: bool = False)
         first = quaternion_of(sim.scene.rest.xmat[sim.scene.body(body)].reshape(3, 3))
         return Orientation(body, products(about_z(turn)[None], first[None])[0] if turn else None, weight=weight)
 
-    arms = Loose(model)
-    arms.attach(sim.scene)
-    limbs = [Posture(model, weight=0.3, weights=dict.fromkeys(arms.joints, 0.0)), arms]
+    limbs: list[Objective] = [Posture(model, weight=0.3)]
+    if loose:
+        arms = Loose(model)
+        arms.attach(sim.scene)
+        limbs = [Posture(model, weight=0.3, weights=dict.fromkeys(arms.joints, 0.0)), arms]
     return [
-        *(limbs if loose else [Posture(model, weight=0.3)]),
+        *limbs,
         AngularMomentum(model, weight=0.005),
         *(held(body, 1.0) for body in parts(sim, model, "pelvis", "chest")),
         *(held(body, 0.3) for body in parts(sim, model, "head")),

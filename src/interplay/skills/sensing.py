@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from interplay.errors import unknown_name
 from interplay.maths.hull import convex_hull
 from interplay.motion.footsteps import SIDES
 from interplay.objectives.balance import outside
+from interplay.scene.kinematics import Kinematics
 
 if TYPE_CHECKING:
     from interplay.simulation import Simulation
@@ -86,22 +87,19 @@ class Senses:
         """Take the simulation and the character, standing as she does at first."""
         scene, m = sim.scene, sim.scene.model
         self.model, self._tree = model, scene.trees(model)[0]
+        self._root = int(m.tree_bodyadr[self._tree])
         self._bodies = np.flatnonzero(m.body_treeid == self._tree)
         self._names = {int(b): m.body(int(b)).name.removeprefix(f"{model}/") for b in self._bodies}
-        self._trunk = next((b for b, name in self._names.items() if name == "chest"), int(m.tree_bodyadr[self._tree]))
+        self._trunk = next((b for b, name in self._names.items() if name == "chest"), self._root)
         self._soles = [scene.site(f"{model}/{side}_sole") for side in SIDES]
         self._feet = {int(m.site_bodyid[sole]) for sole in self._soles}
         joints = [int(j) for j in range(m.njnt) if m.body_treeid[m.jnt_bodyid[j]] == self._tree and m.jnt_type[j] >= 2]
         self._joints = {m.joint(j).name.removeprefix(f"{model}/"): int(m.jnt_qposadr[j]) for j in joints}
         self._dofs = m.jnt_dofadr[joints].astype(np.int64)
-        self._weight = float(m.body_mass[self._bodies].sum()) * scene.gravity
-        self.height = float(scene.rest.subtree_com[int(m.tree_bodyadr[self._tree])][2]) - self._lowest(scene.rest)
+        self.height = float(scene.rest.subtree_com[self._root][2]) - float(self._corners(scene.rest)[..., 2].min())
         """Height of her centre of mass as she stood first [m]."""
 
-    def _lowest(self, terms: Any) -> float:
-        return float(self._corners(terms)[..., 2].min())
-
-    def _corners(self, terms: Any) -> np.ndarray:
+    def _corners(self, terms: Kinematics) -> np.ndarray:
         """Return the corners of both soles (2, 4, 3) [m]."""
         signs = np.array([(1, 1, 0), (1, -1, 0), (-1, -1, 0), (-1, 1, 0)], float)
         size = terms.model.site_size[self._soles]
@@ -145,13 +143,14 @@ class Senses:
     def _touches(self, sim: Simulation) -> tuple[dict[str, float], float, float]:
         """Return what touches and how hard, and what part of her weight is carried by feet and by all else."""
         touching: dict[str, float] = {}
+        weight = float(sim.terms.subtree_mass[self._root]) * sim.scene.gravity  # masses may change
         carried = elsewhere = 0.0
         tree = sim.scene.model.body_treeid
         for (one, two), force in zip(sim.touches.bodies.tolist(), sim.touches.force, strict=True):
             for body, other, sign in ((one, two, 1.0), (two, one, -1.0)):
                 if tree[body] != self._tree or tree[other] == self._tree:
                     continue
-                name, lifted = self._names[body], sign * float(force[2]) / self._weight
+                name, lifted = self._names[body], sign * float(force[2]) / weight
                 touching[name] = touching.get(name, 0.0) + float(np.linalg.norm(force))
                 if body in self._feet:
                     carried += lifted
