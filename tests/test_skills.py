@@ -141,6 +141,20 @@ def test_others_go_on_while_one_lies():
     assert sim.com("ben")[0][2] > 0.95
 
 
+def test_who_is_no_longer_moved_by_skills_is_led_by_the_program():
+    sim = stunt(0)
+    while sim.behaviour is None or sim.behaviour.label != "fall":
+        sim.step()
+    kept, sim.behaviour = sim.behaviour, None
+    assert not sim.unled
+    sim.run(0.01)
+    assert sim.outcome.plan.servo is None
+    sim.behaviour = ip.Together({"ann": kept})
+    sim.run(0.5)
+    assert kept.label != ""
+    assert not sim.fallen
+
+
 def test_skills_live_in_the_simulated_world():
     sim = ip.Simulation(ip.Scene().add(ip.Humanoid(1.74, 68), "ann"))
     sim.behaviour = ip.Supervisor("ann", ip.repertoire("ann"))

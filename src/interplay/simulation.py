@@ -118,8 +118,7 @@ class Simulation:
         self.falls = Falls(scene, self.dt, self.unled)
         self.on_fall: str = pick("on_fall", on_fall, ON_FALL)
         self._limits: list[Limit] = []
-        self.behaviour: Behaviour | None = None
-        """What is wanted now: a machine of phases, for example."""
+        self._behaviour: Behaviour | None = None
         self.live = LiveInput(self)
         """Controls, pushes, pulls, gains, masses."""
         self.observers: list[Observer] = []
@@ -158,6 +157,17 @@ class Simulation:
                 raise InputError(f"limits: expected limits such as ip.SpeedLimit('alice', 1.0), got {limit!r}")
             limit.attach(self.scene)
         self._limits = list(value)
+
+    @property
+    def behaviour(self) -> Behaviour | None:
+        """What is wanted now: a machine of phases, for example."""
+        return self._behaviour
+
+    @behaviour.setter
+    def behaviour(self, value: Behaviour | None) -> None:
+        self.unled.lead_all()  # whom the one before moved by servos
+        self.falls.expected.clear()
+        self._behaviour = value
 
     def perceive(self, model: str, delay: float) -> None:
         """Let a character perceive the others late by ``delay`` [s] (to the nearest step); 0, as at first: at once.

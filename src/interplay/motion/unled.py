@@ -67,6 +67,11 @@ class Unled:
             del self._served[name]
             self._changed()
 
+    def lead_all(self) -> None:
+        """Let the program lead all again who moved by servos."""
+        for name in list(self._served):
+            self.lead(name)
+
     def serves(self, name: str) -> bool:
         """Return whether a character moves by servos."""
         return name in self._served

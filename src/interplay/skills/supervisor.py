@@ -79,7 +79,7 @@ class Supervisor:
                     f"Supervisor of {self.model!r}: skills live in the simulated world; expected world='simulated'"
                 )
             self._senses = Senses(sim, self.model)
-            sim.falls.expected.add(self.model)
+        sim.falls.expected.add(self.model)
         return self._senses.look(sim)
 
     def _judge(self, sim: Simulation, sensed: Sensed) -> str:
