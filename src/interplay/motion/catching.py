@@ -15,6 +15,7 @@ import numpy as np
 from interplay.maths.hull import convex_hull
 from interplay.maths.rotations import turned
 from interplay.motion.footsteps import Footprint, Gait, Swing, other_side, standing
+from interplay.motion.touchdown import SEEKS
 from interplay.objectives.balance import drawn_in, outside, support
 from interplay.objectives.reference import Sample
 
@@ -33,8 +34,6 @@ CLEARANCE, LOW_CLEARANCE = 0.06, 0.04
 """How high a foot is lifted that catches her, and one that goes back [m]."""
 SINK = 0.015
 """How far below the ground a foot is led [m] that lands when it feels it: it meets it on its way, not hovering a few millimetres above."""
-_SEEKS = 0.4
-"""How fast a foot that should have landed goes on downward [m/s]."""
 
 
 class Capture(NamedTuple):
@@ -183,7 +182,7 @@ class Aimed:
         """Return pose (7,), twist and its derivative; a foot that is late goes on downward."""
         late = max(time - self._step.begin - self._step.seconds, 0.0)
         sample = self._swing.at(time - late)
-        sample.value[2] -= _SEEKS * late
+        sample.value[2] -= SEEKS * late
         if self.slope.any():
             sample.value[3:] = turned(self.slope, sample.value[3:])
         return sample

@@ -57,7 +57,7 @@ class Watched:
         """Take the scene and the character's name."""
         m = scene.model
         self.name, self.tree = name, scene.trees(name)[0]
-        self.dofs, self.root = np.flatnonzero(m.dof_treeid == self.tree), int(m.tree_bodyadr[self.tree])
+        self.root = int(m.tree_bodyadr[self.tree])
         self.height = np.inf
         """Height [m] of its centre of mass when it was carried last."""
         self.seconds = {"torn": 0.0, "lies": 0.0, "thrown": 0.0, "given way": 0.0}

@@ -22,7 +22,7 @@ _AS_KNOWN = 0.003
 """What is felt within this of where a surface is known to be [m] is that surface; else there is something on it, or a hole in it."""
 _SUNK = 0.0015
 """How deep a foot may be in what it has just landed on [m]: it comes out again, and should not seem to have lifted then."""
-_SEEKS, _DEEPEST = 0.4, 0.15
+SEEKS, _DEEPEST = 0.4, 0.15
 """How fast a foot that should have landed goes on downward [m/s], and how far [m]."""
 
 
@@ -83,6 +83,6 @@ class Seeking:
         if late <= 0.0:
             return sample
         value, velocity, change = (np.array(part, float) for part in sample)
-        value[2] -= min(_SEEKS * late, _DEEPEST)
-        velocity[2] -= _SEEKS if _SEEKS * late < _DEEPEST else 0.0
+        value[2] -= min(SEEKS * late, _DEEPEST)
+        velocity[2] -= SEEKS if SEEKS * late < _DEEPEST else 0.0
         return Sample(value, velocity, change)

@@ -18,8 +18,8 @@ from interplay.skills.sensing import Sensed
 if TYPE_CHECKING:
     from interplay.simulation import Simulation
 
-NOT, SENSIBLE, SURE, MOST = 0.0, 1.0, 10.0, 20.0
-"""Bids: unsuited; from here on a sensible thing to do; from here on one that also leads to where its user wants to be; the most."""
+NOT, SENSIBLE, MOST = 0.0, 1.0, 20.0
+"""Bids: unsuited; from here on a sensible thing to do (from 10 on one that also leads to where its user wants to be); the most."""
 RUNNING, SUCCEEDED = "running", "succeeded"
 
 
