@@ -74,6 +74,15 @@ def test_the_scene_is_saved_with_its_meshes(tmp_path):
     assert_allclose(m.body_mass, scene.model.body_mass)
 
 
+@pytest.mark.parametrize("name", PACKAGES)
+def test_other_bodies_stand_in_the_simulated_world(name):
+    scene = ip.Scene().add(ip.BodyFile(character(name)), "robot")
+    sim = ip.Simulation(scene, 0.005, world="simulated")
+    stands(sim, "robot", steps=False)
+    sim.run(0.5)
+    assert not sim.fallen
+
+
 PLAYS = [
     ("stand", "gymnasium_humanoid", {}),
     ("stand", "cmu_humanoid", {}),

@@ -114,6 +114,7 @@ def _pad(spec: mujoco.MjSpec, m: mujoco.MjModel, site: int) -> None:
         pos=(m.site_pos[site] - (_THICK - _PROUD) * out).tolist(),
         quat=m.site_quat[site].tolist(),
         group=PAD_GROUP,
+        material=spec.materials[0].name,  # that of a file's defaults may have another name in a scene
         contype=PAD,
         conaffinity=PAD,
         solref=FIRMNESS,
