@@ -70,6 +70,13 @@ def test_torque_limits_scale_and_can_be_lifted():
     assert np.isinf(strong[6:]).all()
 
 
+@pytest.mark.parametrize("strength", [0.5, 1.0, float("inf")])
+def test_passive_tissue_is_not_that_of_motors(strength):
+    stretched = ip.Scene().add(ip.Humanoid(1.74, 75, springs=True, strength=strength), "h").model
+    ankle = stretched.joint("h/left_ankle_flexion").id
+    assert stretched.jnt_stiffnesspoly[ankle, 1] == pytest.approx(130.0)
+
+
 def test_child_and_big_head_come_from_parameters():
     adult, child = ip.Humanoid(1.2), ip.Humanoid.child(1.2)
     assert child.segments["head"].length > 1.15 * adult.segments["head"].length

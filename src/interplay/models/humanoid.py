@@ -209,7 +209,7 @@ class Humanoid(Model):
         body = parent.add_body(name=name, pos=list(pos))
         self._inertia(body, segment, cm)
         side, part = name.split("_", 1) if name.startswith(("left_", "right_")) else ("", name)
-        strength = self.strength * self.mass * self.height / (75 * 1.74)
+        size = self.mass * self.height / (75 * 1.74)
         for motion in self._motions.get(part, ()):
             axis, low, high, torque, speed = MOTIONS[motion]
             joint = f"{side}_{motion}" if side else motion
@@ -221,10 +221,10 @@ class Humanoid(Model):
                 range=np.deg2rad([low, high]).tolist(),
                 armature=0.005,
                 springref=np.deg2rad(rest),
-                stiffness=[0.0, 0.0, stiffness * strength],
+                stiffness=[0.0, 0.0, stiffness * size],
                 userdata=[speed],
             )
-            limit = torque * strength
+            limit = torque * self.strength * size
             motor = spec.add_actuator(name=joint, target=joint, trntype=mujoco.mjtTrn.mjTRN_JOINT)
             if np.isfinite(limit):
                 motor.ctrlrange = [-limit, limit]
