@@ -47,6 +47,15 @@ def test_who_has_fallen_leaves_the_program():
     assert sim.com("alice")[0][2] < 0.5
 
 
+def test_who_would_have_to_slip_too_much_is_thrown_off():
+    sim = standing()
+    sim.on_fall = "continue"
+    steps(sim, 0.2)
+    sim.live.push("ann/chest", (2500.0, 500.0, 0), 0.1)
+    steps(sim, 0.2)
+    assert "it is thrown off ann/" in sim.fallen["ann"]
+
+
 def test_motors_without_limits_go_limp():
     """A joint that comes to its stop within the step gets nothing, not infinitely much times nothing."""
     sim = ip.Simulation(ip.Scene().add(ip.Humanoid(strength=np.inf), "ann", pos=(0, 0, 1)), 0.01, world="simulated")

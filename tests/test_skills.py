@@ -47,6 +47,27 @@ def test_who_is_pushed_over_gets_up_again(direction):
     assert sim.com("ann")[0][2] > 0.9
 
 
+@pytest.mark.parametrize(
+    ("direction", "most", "least"),
+    [
+        (0, "left_shoulder_flexion", "left_shoulder_abduction"),
+        (90, "left_shoulder_abduction", "right_shoulder_abduction"),
+        (-90, "right_shoulder_abduction", "left_shoulder_abduction"),
+        (180, "left_shoulder_abduction", "left_shoulder_flexion"),
+    ],
+)
+def test_hands_go_to_where_she_falls(direction, most, least):
+    sim = stunt(direction, 110)
+    while sim.behaviour.label != "fall":
+        sim.step()
+    while sim.behaviour.label == "fall" and sim.time - sim.behaviour.log[-1].time < 0.3:
+        sim.step()
+    m, servo = sim.scene.model, sim.outcome.plan.servo
+    asked = dict(zip(servo.dofs.tolist(), servo.position.tolist(), strict=True))
+    there = {name: asked[int(m.joint(f"ann/{name}").dofadr[0])] for name in (most, least)}
+    assert there[most] > there[least] + 0.5
+
+
 def test_whole_run_is_recorded_with_its_laws(tmp_path):
     ip.run("stunt", tmp_path / "out", parameters={"direction": 200, "least": 80, "most": 80})
     report = json.loads((tmp_path / "out" / "report.json").read_text())
