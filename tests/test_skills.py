@@ -136,6 +136,43 @@ def test_what_feet_carry_is_of_what_she_weighs_now():
     assert sim.behaviour._senses.look(sim).carried == sensed.carried
 
 
+@pytest.mark.parametrize(
+    ("axis", "degrees", "known"),
+    [
+        ((0, 1, 0), 0, {"facing": 0, "leaning": 0, "upright": 1, "height": 1, "gap": 0, "flat": 1, "capture": 0}),
+        ((0, 1, 0), -90, {"facing": 1, "upright": 0, "flat": 0}),
+        ((0, 1, 0), 90, {"facing": -1, "upright": 0, "flat": 0}),
+        ((1, 0, 0), 90, {"leaning": 1, "facing": 0, "upright": 0}),
+        ((0, 1, 0), 20, {"facing": -np.sin(np.radians(20)), "upright": np.cos(np.radians(20)), "flat": np.cos(np.radians(20))}),
+        ((1, 0, 0), 180, {"upright": -1, "flat": -1}),
+    ],
+)  # fmt: skip
+def test_what_is_sensed_of_how_she_lies(axis, degrees, known):
+    sim = alone(*ip.repertoire("ann"))
+    q, half = sim.state.qpos.copy(), np.radians(degrees) / 2
+    first = Senses(sim, "ann").look(sim)
+    q[3:7] = np.cos(half), *(np.sin(half) * np.array(axis))
+    sim.set_state(q)
+    sensed = Senses(sim, "ann").look(sim)
+    for name, value in known.items():
+        assert sensed.number(name) == pytest.approx(value, abs=0.02), name
+    assert sensed.speed == sensed.sinking == sensed.stirring == 0.0
+    assert sensed.angles == first.angles
+    assert sensed.carried == sensed.elsewhere == 0.0
+
+
+def test_a_capture_point_before_her_is_ahead():
+    sim = alone(*ip.repertoire("ann"))
+    v = np.zeros(sim.scene.model.nv)
+    v[:3] = 2.0, 1.0, -0.5
+    sim.set_state(sim.state.qpos, v)
+    sensed = Senses(sim, "ann").look(sim)
+    assert sensed.way[0] > sensed.way[1] > 0.2
+    assert sensed.capture > 0.4
+    assert sensed.sinking == pytest.approx(0.5)
+    assert sensed.speed == pytest.approx(np.sqrt(5.25))
+
+
 def test_commands_that_nobody_knows_are_errors(tmp_path):
     sim = stunt(0, pushes=0)
     with pytest.raises(ip.InputError, match="did you mean 'roll_over'"):
