@@ -137,3 +137,20 @@ def test_she_steps_on_ground_that_tilts_and_moves():
     sim.run(4.0)
     assert not sim.fallen
     assert sim.behaviour.steps >= 1
+
+
+@pytest.mark.parametrize(("degrees", "place", "size"), [(180, (-0.47, 0), (0.6, 0.9)), (90, (0, 0.46), (0.9, 0.55))])
+def test_a_step_lands_on_what_nobody_knew_of(degrees, place, size):
+    """A board of 1.5 cm where the foot comes down: it has landed when it feels that, and she stands on both."""
+    scene = ip.Scene().add(ip.Humanoid(1.74, 68), "ann").add(ip.Platform((*size, 0.015)), "board", pos=place)
+    sim = ip.Simulation(scene, dt=0.01, world="simulated", on_fall="continue")
+    stands(sim, "ann")
+    sim.run(0.2)
+    push(sim, 40.0, degrees)
+    high = 0.0
+    while sim.time < 5.0 and not sim.fallen:
+        sim.step()
+        if sim.behaviour.label == "steady":
+            high = max(high, *(foot.place[2] for foot in standing(sim, "ann").values()))
+    assert not sim.fallen
+    assert 0.012 < high < 0.04  # she did step onto it; a foot may roll

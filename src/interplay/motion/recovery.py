@@ -33,7 +33,7 @@ from interplay.motion.catching import (
 )
 from interplay.motion.footsteps import SIDES, Footprint, heading, other_side, standing
 from interplay.motion.machine import Entry
-from interplay.motion.touchdown import felt
+from interplay.motion.touchdown import felt, land
 from interplay.objectives.balance import Balance
 from interplay.objectives.base import Objective
 from interplay.objectives.com_over import ComOver
@@ -309,12 +309,15 @@ class Recovery:
         gone = sim.time - step.begin
         if gone < AIMS_UNTIL * step.seconds and self._aimed is not None:
             self._aimed.aim(self._target(sim, step, seen, max(step.seconds - gone, 0.0)), slope(sim, self.on))
-        if gone < 0.5 * step.seconds or not (gone >= step.seconds - 1e-9 or felt(sim, self._soles[step.side], self.on)):
+        feels = gone >= 0.5 * step.seconds and felt(sim, self._soles[step.side], self.on)
+        if not feels and gone < step.seconds - 1e-9:
             return
         try:
             self._put_down(sim, self._soles[step.side])
         except ContactError:
-            return  # not there yet
+            # Not there yet, unless it stands on something that nobody knew of.
+            if not feels or land(sim, self._soles[step.side], self.on, **self._landing) is None:
+                return
         self._step = self._aimed = None
         self._stand(sim)
 
@@ -336,7 +339,11 @@ class Recovery:
             self._put_down(sim, sole)
 
     def _put_down(self, sim: Simulation, sole: str) -> None:
-        sim.contacts.add(sole, self.on, friction=self._friction, landing=True, fade=0.04)
+        sim.contacts.add(sole, self.on, landing=True, **self._landing)
+
+    @property
+    def _landing(self) -> dict[str, float]:
+        return {"friction": self._friction, "fade": 0.04}
 
     def _stand(self, sim: Simulation, over: tuple[str, ...] = (), catching: bool = False) -> None:
         """Ask for balance over both feet, or over one."""
