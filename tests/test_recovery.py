@@ -154,3 +154,16 @@ def test_a_step_lands_on_what_nobody_knew_of(degrees, place, size):
             high = max(high, *(foot.place[2] for foot in standing(sim, "ann").values()))
     assert not sim.fallen
     assert 0.012 < high < 0.04  # she did step onto it; a foot may roll
+
+
+def test_a_foot_that_pivots_under_her_is_no_fall():
+    """Out of a lunge she turns on the foot that stays; it lies flat, and she comes back."""
+    sim, turned = someone(), 0.0
+    sim.run(1.0)
+    push(sim, 42.0, 157.5)
+    while sim.time < 6.0:
+        sim.step()
+        turned = max(turned, *np.abs(sim.outcome.plan.drift[:, 5]), 0.0)
+    assert not sim.fallen
+    assert turned > 0.36
+    assert sim.behaviour.label == "stand"

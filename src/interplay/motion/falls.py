@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from interplay.simulation import Simulation
     from interplay.worlds.world import Outcome
 
-TORN, SLID, TIPPED = 0.03, 0.10, 0.35
-"""A support has come off when it has opened so far [m], slid so far [m] or tipped so far [rad] …"""
+TORN, SLID, TIPPED, TWISTED = 0.03, 0.10, 0.35, 1.0
+"""A support has come off when it has opened so far [m], slid so far [m], tipped so far or twisted so far about its normal [rad] …"""
 TORN_FOR = 0.1
 """… for so long [s]."""
 
@@ -130,8 +130,8 @@ class Falls:
                 if not any(mine):
                     continue
                 who.held = True
-                normal = terms.xmat[c.first.body].reshape(3, 3)[2] @ c.R1[:, 2]
-                if c.kind != "grasp" and (normal > 0.5 if mine[0] else normal < -0.5):
+                up = self._normal(c, terms)[2]
+                if c.kind != "grasp" and (up > 0.5 if mine[0] else up < -0.5):
                     who.supports.append(k)
                     self._stood.add(int((c.first if mine[0] else c.second).body))
 
@@ -146,7 +146,7 @@ class Falls:
                 who.seconds = dict.fromkeys(who.seconds, 0.0)
                 continue
             signs = {
-                "torn": (TORN_FOR, self._torn(who, plan, sim.time)),
+                "torn": (TORN_FOR, self._torn(who, plan, sim.terms, sim.time)),
                 "lies": (LIES_FOR, self._lies(who, outcome)),
                 "thrown": (THROWN_FOR, self._thrown(who, outcome)),
                 "given way": (GIVEN_WAY_FOR, self._gives_way(who, outcome)),
@@ -158,18 +158,24 @@ class Falls:
                     self._fall(sim, who, what)
                     break
 
-    def _torn(self, who: Watched, plan: Plan, time: float) -> str:
+    @staticmethod
+    def _normal(contact: Contact, terms: Kinematics) -> np.ndarray:
+        """Return the normal (3,) of a contact as its first side has it."""
+        return terms.xmat[contact.first.body].reshape(3, 3) @ contact.R1[:, 2]
+
+    def _torn(self, who: Watched, plan: Plan, terms: Kinematics, time: float) -> str:
         """Return which support has come off, in words; nothing where none has."""
         for k in who.supports:
             c, drift = plan.contacts[k], plan.drift[k]
             if time > c.release_at:
                 continue
-            slid, tipped = float(np.linalg.norm(drift[:3])), float(np.linalg.norm(drift[3:]))
+            slid, twisted = float(np.linalg.norm(drift[:3])), float(drift[3:] @ self._normal(c, terms))
+            tipped = float(np.sqrt(max(drift[3:] @ drift[3:] - twisted**2, 0.0)))
             mine, other = c.label if self._tree[c.first.body] == who.tree else c.label[::-1]
             if plan.opening[k] > TORN or tipped > TIPPED:
                 return f"{mine} has come {100 * plan.opening[k]:.1f} cm and {np.degrees(tipped):.0f}° off {other}"
-            if slid > SLID:
-                return f"{mine} has slid by {100 * slid:.1f} cm on {other}"
+            if slid > SLID or abs(twisted) > TWISTED:
+                return f"{mine} has slid by {100 * slid:.1f} cm and {np.degrees(abs(twisted)):.0f}° on {other}"
         return ""
 
     def _lies(self, who: Watched, outcome: Outcome) -> str:
