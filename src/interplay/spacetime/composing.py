@@ -11,7 +11,7 @@ import numpy as np
 from interplay.errors import InputError, pick
 from interplay.spacetime.actions import Action, Doing, Gaits
 from interplay.spacetime.body import Body
-from interplay.spacetime.laws import Fixed, Given, Lasts, PerDistance
+from interplay.spacetime.laws import Fixed, Given, InAll, Lasts, PerDistance
 from interplay.spacetime.part import Style
 from interplay.spacetime.problem import BEGIN, END, Found, Law, Problem, Role, Schedule, When, find
 from interplay.spacetime.schedules import Joint, Layered
@@ -78,17 +78,18 @@ def scored(
     row, who = doing.row, body.name
     if row is None or doing.end is None:
         raise InputError(f"{body.name}: expected an action that lasts")
-    laws: list[Law] = [
-        Given(who, BEGIN, row.knots.q[0], row.knots.v[0]),
-        Given(who, END, *doing.end, free=() if doing.there else (0, 1)),
-        Fixed(who, timing="timing" not in free, footprints="footprints" not in free),
-    ]
     turned = abs(float(doing.end[0][3] - row.knots.q[0, 3])) > TURNED
     still = not (np.abs(row.knots.v[0, :2]).max() > TURNED and np.abs(doing.end[1][:2]).max() > TURNED)
-    if seconds is not None or turned or still:
-        laws.append(Lasts(who, sum(phase.seconds for phase in row.phases) if seconds is None else seconds))
-    else:
-        laws.append(PerDistance(who))
+    free_place = seconds is None and not (turned or still or doing.there)
+    laws: list[Law] = [
+        Given(who, BEGIN, row.knots.q[0], row.knots.v[0]),
+        Given(who, END, *doing.end, free=(0, 1) if free_place else ()),
+        Fixed(who, timing="timing" not in free, footprints="footprints" not in free),
+        *doing.laws,
+    ]
+    if seconds is not None:
+        laws.append(Lasts(who, seconds))
+    laws.append(PerDistance(who) if free_place else InAll(who))
     return Score(doing, tuple(laws))
 
 

@@ -336,7 +336,8 @@ class Part:
         seconds = sum(phase.seconds for phase in self.phases)
         jerks = np.array([manner.jerk for manner in self.manners])[self.phase_of]
         cost = np.repeat([jerks[min(k // 2, self.intervals - 1)] for k in range(len(where) // 2)], 2)
-        constants = points / 20 * min(1.0, HALF / seconds) ** 2 * cost[:, None]
+        each = seconds / float(self.unknowns.guess[self.over][0])  # per what all else counts per, not per second
+        constants = points / 20 * min(1.0, HALF / seconds) ** 2 * each * cost[:, None]
         none = np.zeros((len(where), 0))
         return Block(Kernel("changes", 24, 1, inner), where, constants, none, none, lambda place, row: "")
 
@@ -346,10 +347,10 @@ class Part:
         within, across = GAUSS[1] - GAUSS[0], GAUSS[0]
 
         def inner(y: Any, c: Any) -> tuple[Any, Any]:
-            before, after, (first, second), span = y[:nj], y[nj : 2 * nj], ca.vertsplit(y[2 * nj : -1]), y[-1]
+            before, after, (first, second), over = y[:nj], y[nj : 2 * nj], ca.vertsplit(y[2 * nj : -1]), y[-1]
             change = c[2 : 2 + nj] * after - before
             seconds = c[0] * first + c[1] * second
-            return ca.dot(c[2 + nj :] * change, change) / (seconds * span), ca.SX(0, 1)
+            return ca.dot(c[2 + nj :] * change, change) / (seconds * over), ca.SX(0, 1)
 
         rates = self.rate[self.phase_of]
         pairs = [(p, p + 1, np.ones(nj), np.arange(nj)) for p in range(points - 1)]
@@ -361,7 +362,7 @@ class Part:
         where, constants = [], []
         for p, q, sign, order in pairs:
             a, b = p // 2, q // 2
-            where.append(np.concatenate([self.tau[p], self.tau[q][order], [rates[a], rates[b]], self.span]))
+            where.append(np.concatenate([self.tau[p], self.tau[q][order], [rates[a], rates[b]], self.over]))
             cost = self.manners[self.phase_of[a]].haste
             constants.append(np.concatenate([[within, 0.0] if a == b and q > p else [across, across], sign, cost]))
         none = np.zeros((len(where), 0))
