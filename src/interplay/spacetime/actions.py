@@ -40,14 +40,14 @@ class Gaits:
 
     def __init__(self, body: Body, progress: Progress | None = None):
         """Begin with none."""
-        self.body, self._progress = body, progress
+        self.body, self.progress = body, progress
         self._found: dict[tuple[str, float], Row] = {}
 
     def half(self, kind: str, speed: float, leads: str = "left") -> Row:
         """Return half a cycle, on a coarse mesh, which begins when the foot that leads lands."""
         key = kind, round(speed, 3)
         if key not in self._found:
-            found = gait(self.body, kind, speed, self._progress, meshes=1)
+            found = gait(self.body, kind, speed, self.progress, meshes=1)
             last = found.solutions[-1]
             if not last.solved:
                 raise InputError(

@@ -80,7 +80,8 @@ def scored(
         raise InputError(f"{body.name}: expected an action that lasts")
     turned = abs(float(doing.end[0][3] - row.knots.q[0, 3])) > TURNED
     still = not (np.abs(row.knots.v[0, :2]).max() > TURNED and np.abs(doing.end[1][:2]).max() > TURNED)
-    free_place = seconds is None and not (turned or still or doing.there)
+    paced = seconds is None and not (turned or still)
+    free_place = not doing.there and (paced or seconds is not None)
     laws: list[Law] = [
         Given(who, BEGIN, row.knots.q[0], row.knots.v[0]),
         Given(who, END, *doing.end, free=(0, 1) if free_place else ()),
@@ -89,7 +90,7 @@ def scored(
     ]
     if seconds is not None:
         laws.append(Lasts(who, seconds))
-    laws.append(PerDistance(who) if free_place else InAll(who))
+    laws.append(PerDistance(who) if paced and free_place else InAll(who))
     return Score(doing, tuple(laws))
 
 

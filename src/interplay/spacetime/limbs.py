@@ -54,7 +54,7 @@ def _meeting_points(part: Part) -> list[tuple[Point, Point, float]]:
     body = part.body
     k = body.height / 1.74
     ball = {"toe": 0.045, "middle": 0.05, "heel": 0.045, "ankle": 0.06, "low": 0.065, "shank": 0.075, "knee": 0.06}
-    ball |= {"hand": 0.045, "thigh": 0.085, "wrist": 0.035, "belly": 0.12, "forearm": 0.045, "hip": 0.085}
+    ball |= {"hand": 0.045, "thigh": 0.085, "wrist": 0.035, "belly": 0.12, "forearm": 0.045, "hip": 0.085, "femur": 0.078}
     ahead = {"toe": 0.8, "middle": 0.1, "heel": -0.7}
 
     def point(name: str, side: str) -> Point:
@@ -73,7 +73,7 @@ def _meeting_points(part: Part) -> list[tuple[Point, Point, float]]:
         foot = part.sole(side).link
         shank = body.links[foot].parent
         thigh = body.links[shank].parent
-        down = {"low": (shank, foot, 0.8), "shank": (shank, foot, 0.5), "thigh": (thigh, shank, 0.5)}
+        down = {"low": (shank, foot, 0.8), "shank": (shank, foot, 0.5), "thigh": (thigh, shank, 0.5), "femur": (thigh, shank, 0.5)}
         if name == "hip":
             return Point(thigh, np.zeros(3))
         if name in down:
@@ -82,7 +82,7 @@ def _meeting_points(part: Part) -> list[tuple[Point, Point, float]]:
         return Point({"ankle": foot, "knee": shank}[name], np.zeros(3))
 
     feet, legs = ("toe", "middle", "heel"), ("ankle", "low", "shank")
-    near = [(a, b) for a in feet for b in feet] + [("ankle", "ankle"), ("shank", "shank"), ("knee", "knee")]
+    near = [(a, b) for a in feet for b in feet] + [("ankle", "ankle"), ("shank", "shank"), ("knee", "knee"), ("femur", "femur")]
     near += [pair for a in feet for b in legs for pair in ((a, b), (b, a))]
     near += [("ankle", "low"), ("low", "ankle"), ("low", "shank"), ("shank", "low"), ("low", "low")]
     found = [(point(a, "left"), point(b, "right"), k * (ball[a] + ball[b])) for a, b in near]

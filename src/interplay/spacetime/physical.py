@@ -10,13 +10,16 @@ from interplay.errors import InputError
 from interplay.motion.clip import Clip
 from interplay.spacetime.body import ROOT, Body
 from interplay.spacetime.laws import Fixed, Follows
-from interplay.spacetime.part import Course, Phase, Style
+from interplay.spacetime.part import TORQUE, Course, Phase, Style
 from interplay.spacetime.problem import Found, Problem, find
 from interplay.spacetime.rows import course_of, phases_of, row_of
 from interplay.spacetime.solving import Progress
 
 EFFORT = 0.002
 """What torques cost beside the change of the motion: just enough to choose among the same motions' torques."""
+
+HASTE = 1e-3
+"""What their rates cost, of motors of 50 N·m, of weak ones more: captures shake, and what shakes cheats between its points."""
 
 
 class Change(NamedTuple):
@@ -26,6 +29,15 @@ class Change(NamedTuple):
     worst: float
     root: float
 
+    def said(self) -> dict[str, float]:
+        """Return it in words."""
+        names = (
+            "joints off the clip, root mean square [rad]",
+            "joint off the clip at worst [rad]",
+            "hips off the clip, root mean square [m]",
+        )
+        return dict(zip(names, self, strict=True))
+
 
 def tracking(body: Body) -> tuple[Style, np.ndarray]:
     """Return what is minimised beside the change, and what a change of each coordinate costs: places most, then trunk and legs."""
@@ -33,9 +45,12 @@ def tracking(body: Body) -> tuple[Style, np.ndarray]:
     weights = np.full(body.n, 30.0)
     weights[:3], weights[3:ROOT] = 300.0, 100.0
     for k, joint in enumerate(body.joints):
-        if any(part in joint for part in ("wrist", "forearm", "ankle", "neck", "head")):
+        if any(part in joint for part in ("wrist", "forearm", "neck", "head")):
             weights[ROOT + k] = 10.0
-    return Style(np.full(body.n - ROOT, EFFORT), none[ROOT:], none, none, none, force=1e-4, jerk=0.0005), weights
+        if "ankle" in joint:
+            weights[ROOT + k] = 3.0
+    haste = HASTE * (TORQUE / body.torque) ** 2
+    return Style(np.full(body.n - ROOT, EFFORT), haste, none, none, none, force=1e-4, jerk=0.0005), weights
 
 
 def physical(
