@@ -9,7 +9,7 @@ from interplay.motion.clip import Clip
 from interplay.spacetime.actions import Doing
 from interplay.spacetime.body import SIDES
 from interplay.spacetime.part import SWING
-from interplay.spacetime.physical import physical
+from interplay.spacetime.physical import hasty, physical
 from interplay.spacetime.rows import OTHER, Row
 from interplay.spacetime.styles import style
 
@@ -33,6 +33,7 @@ class Captured(NamedTuple):
             )
         (part,) = found.parts.values()
         row, manner = Row.found(part, found.x), style(done.body, self.like)
+        manner = manner._replace(haste=manner.haste + hasty(done.body))
         row = row._replace(phases=tuple(phase._replace(manner=manner) for phase in row.phases))
         begin, modes = done.count, [phase[2:4] for phase in ((done.row.phases if done.row else ())[-1:] + row.phases)]
         first = begin if done.row else 1

@@ -11,7 +11,7 @@ import numpy as np
 from interplay.errors import InputError, pick
 from interplay.spacetime.actions import Action, Doing, Gaits
 from interplay.spacetime.body import Body
-from interplay.spacetime.laws import Fixed, Given, InAll, Lasts, PerDistance
+from interplay.spacetime.laws import Fixed, Given, Heads, InAll, Lasts, PerDistance
 from interplay.spacetime.part import Style
 from interplay.spacetime.problem import BEGIN, END, Found, Law, Problem, Role, Schedule, When, find
 from interplay.spacetime.schedules import Joint, Layered
@@ -78,7 +78,8 @@ def scored(
     row, who = doing.row, body.name
     if row is None or doing.end is None:
         raise InputError(f"{body.name}: expected an action that lasts")
-    turned = abs(float(doing.end[0][3] - row.knots.q[0, 3])) > TURNED
+    turned = any(isinstance(law, Heads) for law in doing.laws)
+    turned = turned or abs(float(doing.end[0][3] - row.knots.q[0, 3])) > WIGGLE
     still = not (np.abs(row.knots.v[0, :2]).max() > TURNED and np.abs(doing.end[1][:2]).max() > TURNED)
     paced = seconds is None and not (turned or still)
     free_place = not doing.there and (paced or seconds is not None)

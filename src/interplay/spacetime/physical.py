@@ -39,6 +39,11 @@ class Change(NamedTuple):
         return dict(zip(names, self, strict=True))
 
 
+def hasty(body: Body) -> np.ndarray:
+    """Return what rates of torques cost in motion that was captured, (n − 6,)."""
+    return HASTE * (TORQUE / body.torque) ** 2
+
+
 def tracking(body: Body) -> tuple[Style, np.ndarray]:
     """Return what is minimised beside the change, and what a change of each coordinate costs: places most, then trunk and legs."""
     none = np.zeros(body.n)
@@ -49,8 +54,7 @@ def tracking(body: Body) -> tuple[Style, np.ndarray]:
             weights[ROOT + k] = 10.0
         if "ankle" in joint:
             weights[ROOT + k] = 3.0
-    haste = HASTE * (TORQUE / body.torque) ** 2
-    return Style(np.full(body.n - ROOT, EFFORT), haste, none, none, none, force=1e-4, jerk=0.0005), weights
+    return Style(np.full(body.n - ROOT, EFFORT), hasty(body), none, none, none, force=1e-4, jerk=0.0005), weights
 
 
 def physical(
