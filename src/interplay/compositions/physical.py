@@ -62,7 +62,9 @@ class Transition(base.Composition):
         first_begin: float = Field(0.0, ge=0, description="where it begins in the clip [s]")
         first_end: float = Field(0.0, ge=0, description="where it ends in the clip [s]; 0: at its end")
         first_like: Literal["walk", "run"] = Field("walk", description="the gait whose manner it is in")
-        second: str = Field("", description="the clip that follows: it begins with the feet that stand as the first ends")
+        second: str = Field(
+            "", description="the clip that follows: it begins with the feet that stand as the first ends"
+        )
         second_begin: float = Field(0.0, ge=0, description="where it begins in the clip [s]")
         second_end: float = Field(0.0, ge=0, description="where it ends in the clip [s]; 0: at its end")
         second_like: Literal["walk", "run"] = Field("run", description="the gait whose manner it is in")

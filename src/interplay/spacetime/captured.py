@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import NamedTuple
 
 from interplay.errors import InputError
@@ -35,23 +36,12 @@ class Captured(NamedTuple):
         row, manner = Row.found(part, found.x), style(done.body, self.like)
         manner = manner._replace(haste=manner.haste + hasty(done.body))
         row = row._replace(phases=tuple(phase._replace(manner=manner) for phase in row.phases))
-        begin, modes = done.count, [phase[2:4] for phase in ((done.row.phases if done.row else ())[-1:] + row.phases)]
-        first = begin if done.row else 1
+        before = (done.row or row).phases[-1 if done.row else 0]
         landings = [
-            first + k
-            for k, (before, now) in enumerate(zip(modes, modes[1:], strict=False))
-            if any(was == SWING != is_ for was, is_ in zip(before, now, strict=True))
+            (done.count + k, side)
+            for k, (was, now) in enumerate(pairwise([before, *row.phases]))
+            for side in SIDES
+            if was.mode(side) == SWING and now.mode(side) != SWING
         ]
-        swings = [side for side in SIDES if row.phases[-1].mode(side) == SWING]
-        done = done.then(row, steps=False)
-        leads = swings[0] if len(swings) == 1 else OTHER[_last_down(row)]
-        return done._replace(landings=(*done.landings, *landings), leads=leads)
-
-
-def _last_down(row: Row) -> str:
-    """Return which foot stood last, or lands last."""
-    for phase in reversed(row.phases):
-        stands = [side for side in SIDES if phase.mode(side) != SWING]
-        if len(stands) == 1:
-            return stands[0]
-    return SIDES[0]
+        steps, leads = dict.fromkeys(k for k, _ in landings), OTHER[landings[-1][1]] if landings else done.leads
+        return done.then(row, steps=False)._replace(landings=(*done.landings, *steps), leads=leads)

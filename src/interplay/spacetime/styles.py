@@ -55,7 +55,18 @@ CHOSEN = {
         turning=25.0,
         airborne=600.0,
     ),
-    "jump": Weights(hip=0.4, knee=0.17, ankle=0.12, arms=0.3, swing=0.5, haste=0.0007, jerk=0.008, upright=2.0, pelvis=1.0, airborne=100.0),
+    "jump": Weights(
+        hip=0.4,
+        knee=0.17,
+        ankle=0.12,
+        arms=0.3,
+        swing=0.5,
+        haste=0.0007,
+        jerk=0.008,
+        upright=2.0,
+        pelvis=1.0,
+        airborne=100.0,
+    ),
 }
 ELBOWS = {"walk": 0.35, "run": 1.6, "jump": 0.35}
 """How far elbows are bent [rad]."""
@@ -153,7 +164,9 @@ def style(body: Body, kind: str = "walk", weights: Weights | None = None, speed:
         force=0.002 * (75 / body.mass) ** 2,
         jerk=weights.jerk * (75 / body.mass) ** 2,
         lift=lift(speed / body.pendulum) * body.height / 1.74 if speed and kind == "run" else CLEARANCE,
-        airborne=(airborne(speed / body.pendulum) if speed else FLIGHT, weights.airborne) if speed or kind == "jump" else (0.0, 0.0),
+        airborne=(airborne(speed / body.pendulum) if speed else FLIGHT, weights.airborne)
+        if speed or kind == "jump"
+        else (0.0, 0.0),
     )
 
 
