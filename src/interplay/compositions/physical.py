@@ -34,7 +34,6 @@ class Physical(base.Composition):
         end: float = Field(0.0, ge=0, description="where it ends in the clip [s]; 0: at its end")
         height: float = Field(1.75, ge=0.8, le=2.2, description="of who plays it [m]")
         mass: float = Field(0.0, ge=0, le=200, description="of who plays it [kg]; 0: as people of that height have")
-        timing: bool = Field(False, description="whether its timing may change")
 
     p: Parameters
 
@@ -45,7 +44,7 @@ class Physical(base.Composition):
             raise InputError("physical: expected a clip; say --set clip=FOLDER")
         clip = _cut(p.clip, p.begin, p.end)
         body = Body(ip.Scene().add(ip.Humanoid(p.height, p.mass or None), "ann"), "ann")
-        found, change = physical(body, clip, p.who or None, timing=p.timing, progress=progress)
+        found, change = physical(body, clip, p.who or None, progress=progress)
         return perform(self.name, found, between=lambda _: change.said())
 
 

@@ -58,9 +58,9 @@ def tracking(body: Body) -> tuple[Style, np.ndarray]:
 
 
 def physical(
-    body: Body, clip: Clip, who: str | None = None, *, timing: bool = False, progress: Progress | None = None
+    body: Body, clip: Clip, who: str | None = None, *, progress: Progress | None = None
 ) -> tuple[Found, Change]:
-    """Return the motion nearest to a clip's that this body can make; its timing is kept, unless it is free."""
+    """Return the motion nearest to a clip's that this body can make; its timing is kept: what is slower is always easier."""
     phases, course = list(phases_of(clip, who)), course_of(body, clip, who)
     if all(phase.left == phase.right == "swing" for phase in phases):
         raise InputError(
@@ -71,7 +71,7 @@ def physical(
     style, weights = tracking(body)
     role = row_of(body, phases, course, style).role(body, style)
     ends = np.cumsum([0.0, *(phase.seconds for phase in phases)])
-    laws = [Follows(body.name, course, weights, ends), Fixed(body.name, timing=not timing)]
+    laws = [Follows(body.name, course, weights, ends), Fixed(body.name, timing=True)]
     found = find(Problem({body.name: role}, laws), sketched=True, progress=progress)
     return found, changed(found, course, phases, ends)
 

@@ -31,8 +31,6 @@ class Weights(NamedTuple):
     narrow: float = 6.0
     foot: float = 1.5
     jerk: float = 0.006
-    swing: float = 3.0
-    """What it costs that arms do not swing against legs."""
     turning: float = 8.0
     """What it costs to turn hips off the way: by torques alone they turn by 40° each way, people's by 5°."""
     airborne: float = 0.0
@@ -60,7 +58,6 @@ CHOSEN = {
         knee=0.17,
         ankle=0.12,
         arms=0.3,
-        swing=0.5,
         haste=0.0007,
         jerk=0.008,
         upright=2.0,
@@ -144,7 +141,7 @@ def style(body: Body, kind: str = "walk", weights: Weights | None = None, speed:
         arm, leg = index.get(f"{side}_shoulder_flexion"), index.get(f"{side}_hip_flexion")
         if arm is not None and leg is not None:
             posture[arm] = 0.0
-            ties.append(Tie(((arm, 1.0), (leg, ARMS[kind])), ARMS[kind] * 0.2 - BACK[kind], weights.swing))
+            ties.append(Tie(((arm, 1.0), (leg, ARMS[kind])), ARMS[kind] * 0.2 - BACK[kind], 3.0))
     for axis, ending, lean in ((3, "yaw", 0.0), (4, "side", 0.0), (5, "flexion", LEAN[kind])):
         trunk = [(index[j], 1.0) for j in body.joints if j == f"torso_{ending}"]
         head = [(index[j], 1.0) for j in body.joints if j in (f"neck_{ending}", f"head_{ending}")]
