@@ -18,8 +18,8 @@ from interplay.spacetime.schedules import Joint, Layered
 from interplay.spacetime.solving import Progress
 from interplay.spacetime.styles import style
 
-TURNED = 0.1
-"""From which turn on effort counts per second, in a given time, and not per metre [rad]."""
+TURNED, STANDS = 0.1, 0.1
+"""From which turn on it costs nothing to head elsewhere [rad], and how fast along any axis who stands goes at most [m/s]."""
 WIGGLE = 0.3
 """How far hips turn within a gait at most [rad]."""
 INTERVAL = 0.035
@@ -80,7 +80,7 @@ def scored(
         raise InputError(f"{body.name}: expected an action that lasts")
     turned = any(isinstance(law, Heads) for law in doing.laws)
     turned = turned or abs(float(doing.end[0][3] - row.knots.q[0, 3])) > WIGGLE
-    still = not (np.abs(row.knots.v[0, :2]).max() > TURNED and np.abs(doing.end[1][:2]).max() > TURNED)
+    still = min(np.abs(row.knots.v[0, :2]).max(), np.abs(doing.end[1][:2]).max()) <= STANDS
     paced = seconds is None and not (turned or still)
     free_place = not doing.there and (paced or seconds is not None)
     laws: list[Law] = [
