@@ -21,7 +21,18 @@ from interplay.spacetime.checking import figures  # noqa: E402
 from interplay.spacetime.composing import composed, scored  # noqa: E402
 from interplay.spacetime.ends import moved, place_of  # noqa: E402
 from interplay.spacetime.gaits import GAITS, guess  # noqa: E402
-from interplay.spacetime.laws import AtTime, Between, Fixed, OnTop, Prints, Reaches, Within  # noqa: E402
+from interplay.spacetime.laws import (  # noqa: E402
+    AtTime,
+    Between,
+    Fixed,
+    Heads,
+    InAll,
+    OnTop,
+    PerDistance,
+    Prints,
+    Reaches,
+    Within,
+)
 from interplay.spacetime.performing import perform  # noqa: E402
 from interplay.spacetime.physical import physical  # noqa: E402
 from interplay.spacetime.problem import END, Problem, Stage, When, find  # noqa: E402
@@ -114,6 +125,34 @@ def test_a_reach_is_zero_where_the_hand_is_and_a_spring_where_it_is_soft(body, c
         staged(body, crude, law._replace(place=(6.0, 0.0, 1.0)))
 
 
+def test_effort_is_the_same_however_it_counts(body, crude):
+    """Per second, per metre or as a whole: the objective times what it is divided by."""
+    found = []
+    for laws in ((), (PerDistance("ann"),), (InAll("ann"),)):
+        stage, blocks = staged(body, crude, *laws)
+        guess = stage.unknowns.guess
+        found.append(Program(stage.unknowns, blocks).values(guess)[0] * guess[stage.parts["ann"].over][0])
+    assert_allclose(found, found[0], rtol=1e-9)
+
+
+def test_who_heads_somewhere_goes_and_lands_there_but_where_her_state_is_given(body, crude):
+    row = crude.then(crude.mirrored(body))
+    landing = len(crude.phases)
+    law = Heads("ann", When(landing), 0.5, 0.4)
+    stage, blocks = staged(body, row, law)
+    part, unknowns = stage.parts["ann"], stage.unknowns
+    block = next(b for b in blocks if b.kernel.name == "equal")
+    x, knot = unknowns.guess.copy(), stage.knot("ann", law.when)
+    x[part.q[knot, 3]], x[part.v[knot, :2]] = 0.5, 1.3 * np.array([np.cos(0.4), np.sin(0.4)])
+    assert_allclose(block.values(x), 0.0, atol=1e-12)
+    x[part.q[knot, 3]] += 0.1
+    assert_allclose(block.values(x)[0], [0.1, 0.0], atol=1e-12)
+    (mine,) = [k for k, (_, first, _) in enumerate(part.stances) if first == landing]
+    assert unknowns.low[part.prints[mine, 2]] == pytest.approx(0.35)
+    part.given.add(knot)
+    assert law(stage) == []
+
+
 def test_what_the_warp_cannot_do_is_refused(body, crude):
     with pytest.raises(ip.InputError, match="hurried or drawn out"):
         staged(body, crude, AtTime("ann", END, 9.0))
@@ -173,6 +212,23 @@ def test_a_motion_that_obeys_physics_is_hardly_changed_by_being_made_physical(bo
     assert change.joints < 0.05
     assert change.root < 0.02
     assert figures(found.parts["ann"], found.x).root_worst < 0.1
+
+
+@pytest.mark.slow
+def test_who_jumps_crouches_first_and_does_not_wait(body):
+    """Hips go down by a fifth; no more than half of the time has gone when she does, and it holds in plain MuJoCo."""
+    found = composed(scored(body, [actions.Jump(0.5)]))
+    assert found.solved
+    part = found.parts["ann"]
+    q, times = found.x[part.q], part.times(found.x)
+    lowest = int(q[: len(q) // 2, 2].argmin())
+    assert q[lowest, 2] <= 0.8 * q[0, 2] + 1e-6
+    assert times[lowest] < times[-1] / 2
+    assert q[-1, 0] - q[0, 0] == pytest.approx(0.5, abs=1e-6)
+    worth = figures(part, found.x)
+    assert worth.root_worst < 0.1
+    assert worth.slip < 1.5e-3
+    assert worth.torque_ratio < 1.0
 
 
 def test_an_interrupt_between_solves_leaves_what_there_is(body, crude):

@@ -1,6 +1,7 @@
 """Measures for docs/spacetime.md: where the seconds of a composition go.
 
 python tools/measure_spacetime.py walk:speed=1.3 run:speed=3 walk_to_run
+python tools/measure_spacetime.py walk_to_run:free=nothing walk_to_run:free=footprints walk_to_run:free=timing walk_to_run
 
 Seconds are those of the processor, by what they are spent on: derivatives (deriving them, or finding them on disk), setting up, evaluation,
 linear algebra (all of IPOPT but evaluation) and checking in MuJoCo. Kernels of numba are compiled before.
@@ -104,7 +105,15 @@ def main() -> None:
         print(
             f"  {iterations} iterations, {len(found.solutions)} solutions, {whole:.1f} s ({real:.1f} by the clock): {parts}"
         )
-        print(f"  solved: {found.solutions[-1].solved}; {', '.join(found.solutions[-1].worst)}", flush=True)
+        last = found.solutions[-1]
+        print(f"  solved: {last.solved}; objective {last.objective:.3f}; {', '.join(last.worst)}")
+        for who, one in found.worth.items():
+            print(
+                f"  {who}: {found.time[-1]:.2f} s long; root {100 * one.root_mean:.2f} / {100 * one.root_worst:.1f} %, "
+                f"slip {1e3 * one.slip:.2f} mm, torque {one.torque_ratio:.2f}, overlap {1e3 * one.depth:.1f} mm, "
+                f"a foot {one.peak_force:.2f} times the weight",
+                flush=True,
+            )
 
 
 if __name__ == "__main__":

@@ -12,22 +12,25 @@ import casadi as ca
 import numpy as np
 
 from interplay.errors import InputError
+from interplay.spacetime.blocks import INF
 from interplay.spacetime.body import ROOT, Body
 from interplay.spacetime.ends import moved, place_of
 from interplay.spacetime.gaits import gait
+from interplay.spacetime.laws import Between, Heads
 from interplay.spacetime.part import FLAT, SWING, TOE, Course, Phase
+from interplay.spacetime.problem import Law, When
 from interplay.spacetime.rows import OTHER, Row, row_of
 from interplay.spacetime.solving import Progress
 from interplay.spacetime.styles import style
 
 COMMON = {"walk": 1.3, "run": 3.0}
 """Speeds at which people do [m/s]."""
-SLOW = 0.8
-"""How fast the last step before she stands is [m/s]."""
 RAMP = 2.5
 """By what factor at most a step is slower or faster at its beginning than it is alone, where she was slower or faster before."""
 AT_EASE = 0.25
 """How far legs are bent by who stands at ease, of what they are by who is ready."""
+CROUCH = 0.2
+"""How much lower than she stands hips go before a jump, at least: the share of their height."""
 SHARPEST = pi / 4
 """How far one step of a pivot turns [rad]."""
 
@@ -37,14 +40,14 @@ class Gaits:
 
     def __init__(self, body: Body, progress: Progress | None = None):
         """Begin with none."""
-        self.body, self._progress = body, progress
+        self.body, self.progress = body, progress
         self._found: dict[tuple[str, float], Row] = {}
 
     def half(self, kind: str, speed: float, leads: str = "left") -> Row:
         """Return half a cycle, on a coarse mesh, which begins when the foot that leads lands."""
         key = kind, round(speed, 3)
         if key not in self._found:
-            found = gait(self.body, kind, speed, self._progress, meshes=1)
+            found = gait(self.body, kind, speed, self.progress, meshes=1)
             last = found.solutions[-1]
             if not last.solved:
                 raise InputError(
@@ -67,6 +70,8 @@ class Doing(NamedTuple):
     """The phase with which each step begins, and each landing of a jump."""
     seams: tuple[int, ...] = ()
     """The phases with which actions begin, but the first."""
+    laws: tuple[Law, ...] = ()
+    """What must hold along it: effort alone would turn no farther than to where it ends, and jump with straight knees."""
     end: tuple[np.ndarray, np.ndarray] | None = None
     """The state she would end in, were this all: coordinates and rates."""
     there: bool = False
@@ -120,6 +125,10 @@ class Walk(NamedTuple):
         for _ in range(self.steps):
             half = done.gaits.half(self.kind, self.speed, done.leads)
             done = done.then(half.ramped(done.factor(half)).bent(self.turn / self.steps), half)
+        if self.turn and done.row:
+            (ahead, aside, *_), yaw = done.row.knots.v[-1], float(done.row.knots.q[-1, 3])
+            heads = Heads(done.body.name, When(done.count), yaw, float(np.arctan2(aside, ahead)))
+            done = done._replace(laws=(*done.laws, heads))
         return done
 
 
@@ -160,9 +169,9 @@ class Stand(NamedTuple):
             return done.then(still(body, q, (rest,)), steps=False)
         if done.row.phases[-1][2:4] == (FLAT, FLAT):
             return done.then(still(body, done.row.knots.q[-1], (rest,)), steps=False)
-        half = done.gaits.half("walk", SLOW, done.leads)
+        half = done.gaits.half("walk", COMMON["walk"], done.leads)
         swung = Row(half.phases[:-1], half.knots.between(half.phases, 0, len(half.phases) - 1))
-        return done.then(swung).then(still(body, q, (rest,)), steps=False)
+        return done.then(swung.ramped(done.factor(swung))).then(still(body, q, (rest,)), steps=False)
 
 
 class Jump(NamedTuple):
@@ -174,9 +183,11 @@ class Jump(NamedTuple):
     def after(self, done: Doing) -> Doing:
         """Append crouch, push, flight, and landing."""
         q0 = stance(done.body) if done.row is None else done.row.knots.q[-1]
-        landing = done.count + 1 + [phase.left for phase in JUMP].index(SWING)
+        begin = done.count
+        landing = begin + 1 + [phase.left for phase in JUMP].index(SWING)
         done = done.then(crude_jump(done.body, q0, self.ahead, self.up), steps=False)
-        return done._replace(landings=(*done.landings, landing), there=True)
+        crouch = Between(done.body.name, When(begin + 1), (2,), -INF, (1.0 - CROUCH) * float(q0[2]))
+        return done._replace(landings=(*done.landings, landing), laws=(*done.laws, crouch), there=True)
 
 
 def stance(body: Body) -> np.ndarray:
@@ -204,7 +215,7 @@ def still(body: Body, q: np.ndarray, phases: tuple[Phase, ...]) -> Row:
 
 
 JUMP = (
-    Phase(8, 0.40, FLAT, FLAT),
+    Phase(8, 0.30, FLAT, FLAT),
     Phase(6, 0.20, FLAT, FLAT),
     Phase(4, 0.10, TOE, TOE),
     Phase(10, 0.35, SWING, SWING),
@@ -233,5 +244,5 @@ def crude_jump(body: Body, q0: np.ndarray, ahead: float, up: float) -> Row:
         q[:, index[f"{side}_knee_flexion"]] += bend
         q[:, index[f"{side}_hip_flexion"]] += bend / 2
         q[:, index[f"{side}_shoulder_flexion"]] += -0.8 * crouch + 1.0 * np.sin(np.pi * air)
-    course = Course(time, q, np.gradient(q, time, axis=0))
-    return row_of(body, JUMP, course, style(body))
+    course, manner = Course(time, q, np.gradient(q, time, axis=0)), style(body, "jump")
+    return row_of(body, [phase._replace(manner=manner) for phase in JUMP], course, manner)

@@ -14,7 +14,7 @@ import numpy as np
 from interplay.models.base import solid_shapes
 from interplay.scene.scene import Scene
 from interplay.spacetime.body import ROOT, SIDES
-from interplay.spacetime.part import CARRIES, CORNERS, Part
+from interplay.spacetime.part import CARRIES, CORNERS, OFF_STOPS, Part
 
 SAMPLES = 8
 """Moments of each interval that are looked at."""
@@ -135,11 +135,22 @@ def overlap(scene: Scene, configurations: np.ndarray, parts: Sequence[Part], tou
 
 
 def roughest(part: Part, x: np.ndarray) -> np.ndarray:
-    """Return, for each phase (P, 3), worst and mean force on the root that nothing gives, over the weight, and the worst slip [m]."""
+    """Return, for each phase (P, 4), what may be off between its points.
+
+    Worst and mean force on the root that nothing gives, over the weight; the worst slip [m]; and how far a joint is beyond its range, less
+    what it keeps off it at knots [rad].
+    """
     seen = sampled(part, x)
     root = np.linalg.norm(seen.residual[:, :3], axis=1) / (part.body.mass * part.body.gravity)
-    mine = [root[seen.phase == k] for k in range(len(part.phases))]
-    return np.stack([[one.max() for one in mine], [one.mean() for one in mine], _slips(part, seen)], axis=1)
+    body = part.body
+    hinges = seen.qpos[:, body.qpos_start + 7 : body.qpos_start + body.n + 1]
+    beyond = np.maximum(body.low - hinges, hinges - body.high).max(axis=1)
+
+    def worst(of: np.ndarray) -> list[float]:
+        return [float(of[seen.phase == k].max()) for k in range(len(part.phases))]
+
+    mean = [root[seen.phase == k].mean() for k in range(len(part.phases))]
+    return np.stack([worst(root), mean, _slips(part, seen), worst(beyond + OFF_STOPS)], axis=1)
 
 
 def _slips(part: Part, seen: Sampled) -> np.ndarray:

@@ -11,15 +11,15 @@ import numpy as np
 from interplay.errors import InputError, pick
 from interplay.spacetime.actions import Action, Doing, Gaits
 from interplay.spacetime.body import Body
-from interplay.spacetime.laws import Fixed, Given, Lasts, PerDistance
+from interplay.spacetime.laws import Fixed, Given, Heads, InAll, Lasts, PerDistance
 from interplay.spacetime.part import Style
 from interplay.spacetime.problem import BEGIN, END, Found, Law, Problem, Role, Schedule, When, find
 from interplay.spacetime.schedules import Joint, Layered
 from interplay.spacetime.solving import Progress
 from interplay.spacetime.styles import style
 
-TURNED = 0.1
-"""From which turn on effort counts per second, in a given time, and not per metre [rad]."""
+TURNED, STANDS = 0.1, 0.1
+"""From which turn on it costs nothing to head elsewhere [rad], and how fast along any axis who stands goes at most [m/s]."""
 WIGGLE = 0.3
 """How far hips turn within a gait at most [rad]."""
 INTERVAL = 0.035
@@ -78,17 +78,20 @@ def scored(
     row, who = doing.row, body.name
     if row is None or doing.end is None:
         raise InputError(f"{body.name}: expected an action that lasts")
+    turned = any(isinstance(law, Heads) for law in doing.laws)
+    turned = turned or abs(float(doing.end[0][3] - row.knots.q[0, 3])) > WIGGLE
+    still = min(np.abs(row.knots.v[0, :2]).max(), np.abs(doing.end[1][:2]).max()) <= STANDS
+    paced = seconds is None and not (turned or still)
+    free_place = not doing.there and (paced or seconds is not None)
     laws: list[Law] = [
         Given(who, BEGIN, row.knots.q[0], row.knots.v[0]),
-        Given(who, END, *doing.end, free=() if doing.there else (0, 1)),
+        Given(who, END, *doing.end, free=(0, 1) if free_place else ()),
         Fixed(who, timing="timing" not in free, footprints="footprints" not in free),
+        *doing.laws,
     ]
-    turned = abs(float(doing.end[0][3] - row.knots.q[0, 3])) > TURNED
-    still = not (np.abs(row.knots.v[0, :2]).max() > TURNED and np.abs(doing.end[1][:2]).max() > TURNED)
-    if seconds is not None or turned or still:
-        laws.append(Lasts(who, sum(phase.seconds for phase in row.phases) if seconds is None else seconds))
-    else:
-        laws.append(PerDistance(who))
+    if seconds is not None:
+        laws.append(Lasts(who, seconds))
+    laws.append(PerDistance(who) if paced and free_place else InAll(who))
     return Score(doing, tuple(laws))
 
 

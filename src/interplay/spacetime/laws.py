@@ -21,6 +21,8 @@ from interplay.spacetime.problem import BEGIN, END, Stage, When
 PERIOD = 1.0
 """Effort over all of a motion counts as if over so long [s], where it is not per second or per metre."""
 
+ASKEW = 0.15
+"""How far off where she heads a foot may point [rad]."""
 FARTHEST = 1.5
 """How far from where it would be a hand can be asked to be [m]: beyond, nobody's steps and arms reach."""
 
@@ -41,7 +43,7 @@ class Given(NamedTuple):
 
 
 class Between(NamedTuple):
-    """Bounds of some coordinates at a moment; also of their rates."""
+    """Bounds of some coordinates at a moment, or of their rates, unless its state is given."""
 
     who: str
     when: When
@@ -53,10 +55,35 @@ class Between(NamedTuple):
     def __call__(self, stage: Stage) -> list[Block]:
         """Bound unknowns."""
         knot = stage.knot(self.who, self.when)
-        if knot is not None:
-            part = stage.parts[self.who]
+        part = stage.parts.get(self.who)
+        if part is not None and knot is not None and knot not in part.given:
             _bound(stage, (part.v if self.rates else part.q)[knot][list(self.coordinates)], self.low, self.high)
         return []
+
+
+class Heads(NamedTuple):
+    """As a phase begins, unless its state is given, she heads somewhere, goes somewhere, and lands there [rad].
+
+    Hips alone would only twist for a moment.
+    """
+
+    who: str
+    when: When
+    yaw: float
+    way: float
+
+    def __call__(self, stage: Stage) -> list[Block]:
+        """Hold both."""
+        knot, part = stage.knot(self.who, self.when), stage.parts.get(self.who)
+        if knot is None or part is None or knot in part.given:
+            return []
+        for mine, (_, first, _) in zip(part.prints, part.stances, strict=True):
+            if first == part.phase_of[min(knot, part.intervals - 1)]:
+                _bound(stage, mine[2:], self.yaw - ASKEW, self.yaw + ASKEW)
+        c, s = float(np.cos(self.way)), float(np.sin(self.way))
+        where = [np.array([part.q[knot, 3], *part.v[knot, :2]])]
+        name = f"heading of {self.who} at knot {knot}"
+        return _equal(name, where, lambda y, _: ca.vertcat(y[0] - self.yaw, c * y[2] - s * y[1]), rows=2)
 
 
 class AtTime(NamedTuple):

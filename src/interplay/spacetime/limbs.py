@@ -55,6 +55,7 @@ def _meeting_points(part: Part) -> list[tuple[Point, Point, float]]:
     k = body.height / 1.74
     ball = {"toe": 0.045, "middle": 0.05, "heel": 0.045, "ankle": 0.06, "low": 0.065, "shank": 0.075, "knee": 0.06}
     ball |= {"hand": 0.045, "thigh": 0.085, "wrist": 0.035, "belly": 0.12, "forearm": 0.045, "hip": 0.085}
+    ball |= {"calf": 0.075, "elbow": 0.045, "femur": 0.078}
     ahead = {"toe": 0.8, "middle": 0.1, "heel": -0.7}
 
     def point(name: str, side: str) -> Point:
@@ -68,12 +69,15 @@ def _meeting_points(part: Part) -> list[tuple[Point, Point, float]]:
         if name == "forearm":
             hand = body.point(f"{side}_palm").link
             return Point(body.links[hand].parent, 0.6 * body.links[hand].place)
+        if name == "elbow":
+            return Point(body.links[body.point(f"{side}_palm").link].parent, np.zeros(3))
         if name == "belly":
             return Point(0, body.links[0].centre + [0, 0, 0.15 * k])
         foot = part.sole(side).link
         shank = body.links[foot].parent
         thigh = body.links[shank].parent
-        down = {"low": (shank, foot, 0.8), "shank": (shank, foot, 0.5), "thigh": (thigh, shank, 0.5)}
+        down = {"low": (shank, foot, 0.8), "shank": (shank, foot, 0.5), "calf": (shank, foot, 0.25)}
+        down |= {"thigh": (thigh, shank, 0.5), "femur": (thigh, shank, 0.5)}
         if name == "hip":
             return Point(thigh, np.zeros(3))
         if name in down:
@@ -81,12 +85,12 @@ def _meeting_points(part: Part) -> list[tuple[Point, Point, float]]:
             return Point(link, share * body.links[end].place)
         return Point({"ankle": foot, "knee": shank}[name], np.zeros(3))
 
-    feet, legs = ("toe", "middle", "heel"), ("ankle", "low", "shank")
-    near = [(a, b) for a in feet for b in feet] + [("ankle", "ankle"), ("shank", "shank"), ("knee", "knee")]
+    feet, legs = ("toe", "middle", "heel"), ("ankle", "low", "shank", "calf", "knee")
+    near = [(a, b) for a in feet for b in feet] + [(one, one) for one in ("ankle", "shank", "knee", "femur")]
     near += [pair for a in feet for b in legs for pair in ((a, b), (b, a))]
     near += [("ankle", "low"), ("low", "ankle"), ("low", "shank"), ("shank", "low"), ("low", "low")]
     found = [(point(a, "left"), point(b, "right"), k * (ball[a] + ball[b])) for a, b in near]
     if all(body.has_site(f"{side}_palm") for side in SIDES):
-        meeting = (("hand", "thigh"), ("hand", "belly"), ("wrist", "belly"), ("forearm", "hip"))
+        meeting = (("hand", "thigh"), ("hand", "belly"), ("wrist", "belly"), ("elbow", "belly"), ("forearm", "hip"))
         found += [(point(a, side), point(b, side), k * (ball[a] + ball[b])) for a, b in meeting for side in SIDES]
     return found

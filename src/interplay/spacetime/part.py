@@ -16,9 +16,9 @@ import numpy as np
 
 from interplay.spacetime.blocks import INF, Block, Kernel, Unknowns
 from interplay.spacetime.body import ROOT, SIDES, Body, Point
+from interplay.spacetime.feet import CLEARANCE, FLAT, HEEL, SWING, TOE, feet_stand
 from interplay.spacetime.limbs import limbs_apart
 
-SWING, HEEL, FLAT, TOE = "swing", "heel", "flat", "toe"
 MIRRORED, AGAIN = "mirrored", "again"
 GAUSS = (0.5 - 0.5 / np.sqrt(3.0), 0.5 + 0.5 / np.sqrt(3.0))
 TORQUE, FORCE, WRENCH, PULL = 50.0, 300.0, 100.0, 50.0
@@ -33,8 +33,6 @@ STRENGTH = 0.8
 FRICTION = 0.8
 HALF = 0.6
 """What is no longer than half a cycle [s]: of longer parts changes of ground forces are counted per second, too."""
-CLEARANCE = 0.03
-"""How high heels and toes are over the ground at least in the middle of a swing [m]."""
 CORNERS = ((1, 1), (1, -1), (-1, 1), (-1, -1))
 """Of a sole: toes, then heel."""
 CARRIES = {SWING: (), HEEL: (2, 3), FLAT: (0, 1, 2, 3), TOE: (0, 1)}
@@ -227,7 +225,7 @@ class Part:
             self._friction(),
             self._changes(),
             self._haste(),
-            *self._feet(),
+            *feet_stand(self),
             limbs_apart(self),
             self._time(),
             *self._airborne(),
@@ -336,7 +334,8 @@ class Part:
         seconds = sum(phase.seconds for phase in self.phases)
         jerks = np.array([manner.jerk for manner in self.manners])[self.phase_of]
         cost = np.repeat([jerks[min(k // 2, self.intervals - 1)] for k in range(len(where) // 2)], 2)
-        constants = points / 20 * min(1.0, HALF / seconds) ** 2 * cost[:, None]
+        each = seconds / float(self.unknowns.guess[self.over][0])  # per what all else counts per, not per second
+        constants = points / 20 * min(1.0, HALF / seconds) ** 2 * each * cost[:, None]
         none = np.zeros((len(where), 0))
         return Block(Kernel("changes", 24, 1, inner), where, constants, none, none, lambda place, row: "")
 
@@ -346,10 +345,10 @@ class Part:
         within, across = GAUSS[1] - GAUSS[0], GAUSS[0]
 
         def inner(y: Any, c: Any) -> tuple[Any, Any]:
-            before, after, (first, second), span = y[:nj], y[nj : 2 * nj], ca.vertsplit(y[2 * nj : -1]), y[-1]
+            before, after, (first, second), over = y[:nj], y[nj : 2 * nj], ca.vertsplit(y[2 * nj : -1]), y[-1]
             change = c[2 : 2 + nj] * after - before
             seconds = c[0] * first + c[1] * second
-            return ca.dot(c[2 + nj :] * change, change) / (seconds * span), ca.SX(0, 1)
+            return ca.dot(c[2 + nj :] * change, change) / (seconds * over), ca.SX(0, 1)
 
         rates = self.rate[self.phase_of]
         pairs = [(p, p + 1, np.ones(nj), np.arange(nj)) for p in range(points - 1)]
@@ -361,98 +360,12 @@ class Part:
         where, constants = [], []
         for p, q, sign, order in pairs:
             a, b = p // 2, q // 2
-            where.append(np.concatenate([self.tau[p], self.tau[q][order], [rates[a], rates[b]], self.span]))
+            where.append(np.concatenate([self.tau[p], self.tau[q][order], [rates[a], rates[b]], self.over]))
             cost = self.manners[self.phase_of[a]].haste
             constants.append(np.concatenate([[within, 0.0] if a == b and q > p else [across, across], sign, cost]))
         none = np.zeros((len(where), 0))
         kernel = self.body.kernel(("haste",), lambda: Kernel("haste", 2 * nj + 3, 2 + 2 * nj, inner))
         return Block(kernel, np.array(where), np.array(constants), none, none, lambda place, row: "")
-
-    def _feet(self) -> list[Block]:
-        """Where feet stand, they stay; where they swing, they keep off the ground."""
-        n, out = self.body.n, []
-        for side in SIDES:
-            toe, heel, middle = self.sole(side, 1.0), self.sole(side, -1.0), self.sole(side)
-            half = float(np.linalg.norm(toe.place - heel.place)) / 2
-
-            def inner(y: Any, c: Any, toe=toe, heel=heel, link=middle.link, half=half) -> tuple[Any, Any]:
-                q, s, mark = y[:n], y[n : 2 * n], y[2 * n :]
-                R, p = self.body.frames(q)[link]
-                cy, sy = ca.cos(mark[2]), ca.sin(mark[2])
-                along, flat = ca.vertcat(cy, sy, 0), ca.vertcat(mark[0], mark[1], c[0])
-                places = ca.vertcat(
-                    p + R @ ca.DM(heel.place) - flat + half * along,
-                    p + R @ ca.DM(toe.place) - flat - half * along,
-                    ca.dot(R[:, 1], along),
-                    R[2, 1],
-                )
-                return 0, ca.vertcat(places, ca.jtimes(places, q, s))
-
-            kernel = self.body.kernel(("feet", side), lambda inner=inner: Kernel("feet", 2 * n + 3, 1, inner))
-            where, ground, low, high = [], [], [], []
-            for k in range(self.intervals + 1):
-                modes = {self.phases[self.phase_of[i]].mode(side) for i in (k - 1, k) if 0 <= i < self.intervals}
-                fixed = _fixed(modes)
-                lo, hi = np.full(16, -INF), np.full(16, INF)
-                for row in fixed:
-                    lo[row] = hi[row] = lo[row + 8] = hi[row + 8] = 0.0
-                if k in self.given:
-                    lo, hi = np.full(16, -INF), np.full(16, INF)
-                    for row in {0, 1, 3, 4, 6} & set(fixed) - ({3, 4} if 0 in fixed else set()):
-                        lo[row] = hi[row] = 0.0
-                else:
-                    bump = self._bump(side, k, modes)
-                    lift = min(self.manners[self.phase_of[i]].lift for i in (k - 1, k) if 0 <= i < self.intervals)
-                    for row, height in ((2, max(CLEARANCE * bump, lift * bump**4)), (5, CLEARANCE * bump)):
-                        if row not in fixed:  # of heel and toes
-                            lo[row] = height
-                stance = self._stance_at(side, k)
-                mark = self.prints[stance] if len(self.prints) else self.q[k, :3]
-                ground.append(self.ground[stance] if len(self.prints) else 0.0)
-                where.append(np.concatenate([self.q[k], self.v[k], mark]))
-                low.append(lo)
-                high.append(hi)
-            out.append(
-                Block(
-                    kernel,
-                    np.array(where),
-                    np.array(ground)[:, None],
-                    np.array(low),
-                    np.array(high),
-                    lambda place, row, side=side: f"{side} foot of {self.body.name} at knot {place}",
-                )
-            )
-        return out
-
-    def _stance_at(self, side: str, knot: int) -> int:
-        """Return the stance of a knot; in a swing, the nearest, over whose ground the foot is."""
-        phases = [int(self.phase_of[i]) for i in (knot - 1, knot) if 0 <= i < self.intervals]
-        mine = [k for k, (of, _, _) in enumerate(self.stances) if of == side]
-
-        def distance(stance: int) -> int:
-            _, first, end = self.stances[stance]
-            if any(first <= phase < end for phase in phases):
-                return -1
-            return min(abs(self.knots_of(first)[0] - knot), abs(knot - self.knots_of(end - 1)[-1]))
-
-        return min(mine, key=distance, default=0)
-
-    def _bump(self, side: str, knot: int, modes: set[str]) -> float:
-        """Return a bump from 0 to 1 over the whole of a swing, which may begin before or end after the part."""
-        if modes != {SWING}:
-            return 0.0
-        swings = np.array([phase.mode(side) == SWING for phase in self.phases])[self.phase_of]
-        first, last = knot, knot
-        while first > 0 and swings[first - 1]:
-            first -= 1
-        while last < self.intervals and swings[last]:
-            last += 1
-        if first == 0:
-            first -= self.before[side]
-        if last == self.intervals:
-            last += self.after[side]
-        u = (knot - first) / (last - first)
-        return 4 * u * (1 - u)
 
     def _time(self) -> Block:
         """The span is what the warp takes."""
@@ -518,13 +431,3 @@ def hermite(z0: Any, s0: Any, z1: Any, s1: Any, u: Any) -> tuple[Any, Any, Any]:
     slope = (6 * u**2 - 6 * u) * (z0 - z1) + (3 * u**2 - 4 * u + 1) * s0 + (3 * u**2 - 2 * u) * s1
     bend = (12 * u - 6) * (z0 - z1) + (6 * u - 4) * s0 + (6 * u - 2) * s1
     return value, slope, bend
-
-
-def _fixed(modes: set[str]) -> list[int]:
-    """Return the rows of a foot that are held at a knot where some modes meet: heel 0-2, toes 3-5, side 6, 7."""
-    heel, toe = bool(modes & {HEEL, FLAT}), bool(modes & {TOE, FLAT})
-    if heel and (FLAT in modes or toe):
-        return [0, 1, 2, 5, 6, 7]
-    if heel:
-        return [0, 1, 2, 6, 7]
-    return [3, 4, 5, 6, 7] if toe else []

@@ -49,7 +49,7 @@ class Performance(NamedTuple):
     worth: dict[str, Figures]
     solutions: tuple[Solution, ...]
     between: Mapping[str, float] = {}
-    """What is to be said of more than one character, by name."""
+    """What else is to be said of it, by name."""
     problem: Problem | None = None
     """What was solved, and its solution."""
     cycles: int = 1

@@ -10,13 +10,16 @@ from interplay.errors import InputError
 from interplay.motion.clip import Clip
 from interplay.spacetime.body import ROOT, Body
 from interplay.spacetime.laws import Fixed, Follows
-from interplay.spacetime.part import Course, Phase, Style
+from interplay.spacetime.part import TORQUE, Course, Phase, Style
 from interplay.spacetime.problem import Found, Problem, find
 from interplay.spacetime.rows import course_of, phases_of, row_of
 from interplay.spacetime.solving import Progress
 
 EFFORT = 0.002
 """What torques cost beside the change of the motion: just enough to choose among the same motions' torques."""
+
+HASTE = 1e-3
+"""What their rates cost, of motors of 50 N·m, of weak ones more: captures shake, and what shakes cheats between its points."""
 
 
 class Change(NamedTuple):
@@ -26,6 +29,20 @@ class Change(NamedTuple):
     worst: float
     root: float
 
+    def said(self) -> dict[str, float]:
+        """Return it in words."""
+        names = (
+            "joints off the clip, root mean square [rad]",
+            "joint off the clip at worst [rad]",
+            "hips off the clip, root mean square [m]",
+        )
+        return dict(zip(names, self, strict=True))
+
+
+def hasty(body: Body) -> np.ndarray:
+    """Return what rates of torques cost in motion that was captured, (n − 6,)."""
+    return HASTE * (TORQUE / body.torque) ** 2
+
 
 def tracking(body: Body) -> tuple[Style, np.ndarray]:
     """Return what is minimised beside the change, and what a change of each coordinate costs: places most, then trunk and legs."""
@@ -33,15 +50,17 @@ def tracking(body: Body) -> tuple[Style, np.ndarray]:
     weights = np.full(body.n, 30.0)
     weights[:3], weights[3:ROOT] = 300.0, 100.0
     for k, joint in enumerate(body.joints):
-        if any(part in joint for part in ("wrist", "forearm", "ankle", "neck", "head")):
+        if any(part in joint for part in ("wrist", "forearm", "neck", "head")):
             weights[ROOT + k] = 10.0
-    return Style(np.full(body.n - ROOT, EFFORT), none[ROOT:], none, none, none, force=1e-4, jerk=0.0005), weights
+        if "ankle" in joint:
+            weights[ROOT + k] = 3.0
+    return Style(np.full(body.n - ROOT, EFFORT), hasty(body), none, none, none, force=1e-4, jerk=0.0005), weights
 
 
 def physical(
-    body: Body, clip: Clip, who: str | None = None, *, timing: bool = False, progress: Progress | None = None
+    body: Body, clip: Clip, who: str | None = None, *, progress: Progress | None = None
 ) -> tuple[Found, Change]:
-    """Return the motion nearest to a clip's that this body can make; its timing is kept, unless it is free."""
+    """Return the motion nearest to a clip's that this body can make; its timing is kept: what is slower is always easier."""
     phases, course = list(phases_of(clip, who)), course_of(body, clip, who)
     if all(phase.left == phase.right == "swing" for phase in phases):
         raise InputError(
@@ -52,7 +71,7 @@ def physical(
     style, weights = tracking(body)
     role = row_of(body, phases, course, style).role(body, style)
     ends = np.cumsum([0.0, *(phase.seconds for phase in phases)])
-    laws = [Follows(body.name, course, weights, ends), Fixed(body.name, timing=not timing)]
+    laws = [Follows(body.name, course, weights, ends), Fixed(body.name, timing=True)]
     found = find(Problem({body.name: role}, laws), sketched=True, progress=progress)
     return found, changed(found, course, phases, ends)
 

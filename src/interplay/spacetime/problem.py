@@ -15,12 +15,12 @@ from interplay.spacetime.blocks import Block, Unknowns
 from interplay.spacetime.body import SIDES, Body, Point
 from interplay.spacetime.checking import roughest
 from interplay.spacetime.ends import PLACE, Knots, hold, knots_of, moved, place_of, recall
-from interplay.spacetime.part import SWING, Course, Part, Phase, Style
+from interplay.spacetime.part import OFF_STOPS, SWING, Course, Part, Phase, Style
 from interplay.spacetime.solving import Progress, Solution, solve
 
-ROUGH, MOST_MESHES = np.array([0.1, 0.01, 1.5e-3]), 4
-"""What may be off between points: force on the root over the weight, at worst and on the mean of all phases, and slip [m]; and how many
-meshes are tried at most."""
+ROUGH, MOST_MESHES = np.array([0.1, 0.01, 1.5e-3, OFF_STOPS]), 4
+"""What may be off between points: force on the root over the weight, at worst and on the mean of all phases, slip [m], and joints [rad]; and
+how many meshes are tried at most."""
 STRETCHED = 0.05
 """How long an interval of a sketch may become [s]."""
 COARSEST, SHORTEST_MESH = 0.05, 0.008

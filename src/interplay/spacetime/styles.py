@@ -53,14 +53,25 @@ CHOSEN = {
         turning=25.0,
         airborne=600.0,
     ),
+    "jump": Weights(
+        hip=0.4,
+        knee=0.17,
+        ankle=0.12,
+        arms=0.3,
+        haste=0.0007,
+        jerk=0.008,
+        upright=2.0,
+        pelvis=1.0,
+        airborne=100.0,
+    ),
 }
-ELBOWS = {"walk": 0.35, "run": 1.6}
+ELBOWS = {"walk": 0.35, "run": 1.6, "jump": 0.35}
 """How far elbows are bent [rad]."""
-LEAN = {"walk": 0.04, "run": 0.14}
+LEAN = {"walk": 0.04, "run": 0.14, "jump": 0.2}
 """How far the trunk leans forward [rad]."""
-TILT = {"walk": 0.04, "run": 0.22}
+TILT = {"walk": 0.04, "run": 0.22, "jump": 0.04}
 """How far the pelvis does: in runs it tilts beneath an upright trunk."""
-ARMS, BACK = {"walk": 0.7, "run": 0.9}, {"walk": 0.1, "run": 0.35}
+ARMS, BACK = {"walk": 0.7, "run": 0.9, "jump": 1.2}, {"walk": 0.1, "run": 0.35, "jump": -0.2}
 """How far an arm swings against its leg, of what that does, and how far back it is on the mean [rad]."""
 OUTWARD, INWARD = 0.1, 0.04
 """How far legs are turned outward and lean inward on the mean [rad]."""
@@ -68,6 +79,10 @@ POINTED = 0.03
 """How far feet point down in what is liked best [rad]."""
 CALM, CALM_FEET = 0.001, 0.01
 """What squares of joints' speeds cost: next to nothing, but the solver creeps along what costs nothing, such as a foot's angle in the air."""
+
+
+FLIGHT = 0.25
+"""For what share of a jump nothing is touched."""
 
 
 def airborne(speed: float) -> float:
@@ -146,7 +161,9 @@ def style(body: Body, kind: str = "walk", weights: Weights | None = None, speed:
         force=0.002 * (75 / body.mass) ** 2,
         jerk=weights.jerk * (75 / body.mass) ** 2,
         lift=lift(speed / body.pendulum) * body.height / 1.74 if speed and kind == "run" else CLEARANCE,
-        airborne=(airborne(speed / body.pendulum), weights.airborne) if speed else (0.0, 0.0),
+        airborne=(airborne(speed / body.pendulum) if speed else FLIGHT, weights.airborne)
+        if speed or kind == "jump"
+        else (0.0, 0.0),
     )
 
 

@@ -12,9 +12,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from interplay.errors import InputError, unknown_name
+from interplay.motion.clip import Clip
 from interplay.scene.scene import Scene
 from interplay.spacetime.actions import Action, Jump, Pivot, Run, Stand, Walk
 from interplay.spacetime.body import Body
+from interplay.spacetime.captured import Captured
 from interplay.spacetime.composing import FREE, Score, composed_all, scored
 from interplay.spacetime.laws import AtTime, OnTop, Reaches
 from interplay.spacetime.performing import Performance, perform
@@ -53,6 +55,11 @@ def stand(seconds: float = 0.5) -> Action:
 def jump(ahead: float, up: float = 0.0) -> Action:
     """Return a jump with both feet, from standing to standing, so far ahead and so much higher [m]."""
     return Jump(ahead, up)
+
+
+def captured(clip: Clip, like: str = "walk", who: str | None = None) -> Action:
+    """Return what a character of a clip does, made physical; from there on in the manner of a gait, ``walk`` or ``run``."""
+    return Captured(clip, like, who)
 
 
 def reach(surface: str, at: Sequence[float], when: str | int, still: bool = False) -> Held:
@@ -97,7 +104,7 @@ def compose(
         hold: what must hold when.
         schedule: ``joint``, all at once; ``layered``, before, after and across the first seam of one character's actions.
         free: what else than the motion is found: ``timing``, ``footprints``.
-        seconds: how long it lasts; by default as long as is best, or, where she turns or stands, as long as her actions would alone.
+        seconds: how long it lasts; by default as long as is best.
         progress: is told of every iteration.
         name: what the motion is called.
     """
