@@ -119,6 +119,8 @@ class Walk(NamedTuple):
         """Append half cycles, each bent by its share."""
         for _ in range(self.steps):
             half = done.gaits.half(self.kind, self.speed, done.leads)
+            if done.row is None:
+                half = half._replace(knots=moved(half.knots, np.zeros(3), placed(done.body)))
             done = done.then(half.ramped(done.factor(half)).bent(self.turn / self.steps), half)
         return done
 
@@ -177,6 +179,11 @@ class Jump(NamedTuple):
         landing = done.count + 1 + [phase.left for phase in JUMP].index(SWING)
         done = done.then(crude_jump(done.body, q0, self.ahead, self.up), steps=False)
         return done._replace(landings=(*done.landings, landing), there=True)
+
+
+def placed(body: Body) -> np.ndarray:
+    """Return where its scene has a body, and which way it faces: x, y, yaw."""
+    return place_of(body.coordinates(body.scene.qpos))
 
 
 def stance(body: Body) -> np.ndarray:

@@ -9,13 +9,14 @@ from typing import NamedTuple
 import numpy as np
 
 from interplay.errors import InputError, pick
-from interplay.spacetime.actions import Action, Doing, Gaits
+from interplay.spacetime.actions import Action, Doing, Gaits, placed
 from interplay.spacetime.body import Body
 from interplay.spacetime.laws import Fixed, Given, Lasts, PerDistance
 from interplay.spacetime.part import Style
 from interplay.spacetime.problem import BEGIN, END, Found, Law, Problem, Role, Schedule, When, find
 from interplay.spacetime.schedules import Joint, Layered
 from interplay.spacetime.solving import Progress
+from interplay.spacetime.splicing import headed
 from interplay.spacetime.styles import style
 
 TURNED = 0.1
@@ -88,7 +89,7 @@ def scored(
     if seconds is not None or turned or still:
         laws.append(Lasts(who, sum(phase.seconds for phase in row.phases) if seconds is None else seconds))
     else:
-        laws.append(PerDistance(who))
+        laws.append(PerDistance(who, float(placed(body)[2])))
     return Score(doing, tuple(laws))
 
 
@@ -123,12 +124,14 @@ def begun(score: Score, coarse: bool = True) -> Role:
         raise InputError(f"{body.name}: expected at least one action, such as walk")
     if coarse:
         row = row.on([max(2, ceil(phase.seconds / INTERVAL)) for phase in row.phases])
-    manner, turns = style(body), np.ptp(row.knots.q[:, 3]) > TURNED + WIGGLE
-    own = {
-        id(phase.manner): phase.manner and (turning(phase.manner) if turns else phase.manner) for phase in row.phases
-    }
+    heading, turns = float(placed(body)[2]), np.ptp(row.knots.q[:, 3]) > TURNED + WIGGLE
+
+    def goes(manner: Style) -> Style:
+        return turning(manner) if turns else headed(manner, heading)
+
+    own = {id(phase.manner): phase.manner and goes(phase.manner) for phase in row.phases}
     phases = tuple(phase._replace(manner=own[id(phase.manner)]) for phase in row.phases)
-    return row._replace(phases=phases).role(body, turning(manner) if turns else manner)
+    return row._replace(phases=phases).role(body, goes(style(body)))
 
 
 def turning(manner: Style) -> Style:

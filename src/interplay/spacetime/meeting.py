@@ -63,7 +63,7 @@ class Meeting:
         """Return real times of a character's knots (T,), and where its points are guessed or known to be (T, 3 N)."""
         role, part = self.stage.problem.roles[who], self.stage.parts.get(who)
         guess = self.stage.unknowns.guess
-        if part is not None and role.knots is None:
+        if part is not None:
             return guess[self.clocks[who].times], places(role.body, points, guess[part.q])
         knots = role.knots
         if knots is None:

@@ -17,6 +17,8 @@ from interplay.spacetime.actions import Action, Jump, Pivot, Run, Stand, Walk
 from interplay.spacetime.body import Body
 from interplay.spacetime.composing import FREE, Score, composed_all, scored
 from interplay.spacetime.laws import AtTime, OnTop, Reaches
+from interplay.spacetime.meeting import meet
+from interplay.spacetime.passing import passing
 from interplay.spacetime.performing import Performance, perform
 from interplay.spacetime.problem import Law
 from interplay.spacetime.solving import Progress
@@ -76,6 +78,17 @@ def at_time(who: str, when: str | int, seconds: float) -> Held:
 def on_height(who: str, when: str | int, height: float) -> Held:
     """Return that the feet which land then do so at a height [m], on what is there."""
     return lambda scores: OnTop(who, _of(who, scores).when(when).phase, height)
+
+
+def pass_by(one: str, other: str, margin: float = 0.1) -> Held:
+    """Return that two pass each other by: so far from each other at least [m], whoever gives way."""
+
+    def held(scores: Mapping[str, Score]) -> Law:
+        for who in (one, other):
+            _of(who, scores)
+        return meet(passing(one, other, margin))
+
+    return held
 
 
 def compose(

@@ -1,0 +1,166 @@
+"""Ways that cross: a wall that nobody sees goes between two characters, turns as they pass, and each stays on its side (liu2006, 6.3).
+
+Where it is and which way it faces are functions of real time (`sharing.py`), which each reads at its own knots. Nobody's ways are shared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from interplay.spacetime.avoiding import BETWEEN, Ball, balls
+from interplay.spacetime.blocks import INF, Block, Kernel
+from interplay.spacetime.body import Body
+from interplay.spacetime.meeting import Bond, Meeting, place_of
+from interplay.spacetime.sharing import Curve, Moments
+
+NEAR = 0.4
+"""Balls that are guessed to come nearer than so much to the wall stay on their side of it [m]."""
+STEADY = 1e-3
+"""What it costs the wall to turn or go otherwise than evenly: next to nothing, but where nobody is near it is somewhere."""
+ROOM = 0.6
+"""How far apart the middles of two are guessed to pass, beside the margin [m]."""
+SWERVES = 1.2
+"""How long before and after the encounter who gives way is guessed to be off the way [s]."""
+GRID = 0.02
+"""Between moments at which guesses are looked at [s]."""
+
+
+def passing(
+    one: str, other: str, margin: float = 0.0, but: tuple[Collection[str], Collection[str]] = ((), ())
+) -> Bond:
+    """Return the bond of two between whom a wall goes, each so far from the other at least [m], if both keep off it by half of that.
+
+    ``but``: links of either that may be on both sides.
+    """
+
+    def bond(meeting: Meeting) -> list[Block]:
+        stage = meeting.stage
+        if not {one, other} & set(stage.parts):
+            return []
+        give_way(meeting, one, other, ROOM + margin)
+        bodies = {who: stage.problem.roles[who].body for who in (one, other)}
+        held = {
+            who: [ball for ball in balls(bodies[who]) if bodies[who].links[ball.point.link].name not in left]
+            for who, left in zip((one, other), but, strict=True)
+        }
+        times, ways = _together(meeting, one, other)
+        d = ways[1] - ways[0]
+        nearest = int(np.argmin(np.linalg.norm(d, axis=1)))
+        origin = ways[:, nearest].mean(axis=0)
+        angle = np.unwrap(np.arctan2(d[:, 1], d[:, 0]))
+        normal = np.stack([np.cos(angle), np.sin(angle)], axis=1)
+        offset = ((ways.mean(axis=0) - origin) * normal).sum(axis=1)
+        wall = meeting.curve(times, np.stack([angle, offset], axis=1))
+        sides = ((one, 1.0), (other, -1.0))
+        return [*(_stays(meeting, who, held[who], wall, origin, side, margin) for who, side in sides), _steady(wall)]
+
+    return bond
+
+
+def give_way(meeting: Meeting, one: str, other: str, room: float) -> None:
+    """Guess that who is free swerves, where both would come nearer than so much [m]: away from each other, by as little as that takes."""
+    stage = meeting.stage
+    guess = stage.unknowns.guess
+    times, ways = _together(meeting, one, other)
+    d = ways[1] - ways[0]
+    k = int(np.argmin(np.linalg.norm(d, axis=1)))
+    near = float(np.linalg.norm(d[k]))
+    free = [who for who in (one, other) if who in stage.parts]
+    if near >= room or not free:
+        return
+    closing = d[min(k + 1, len(d) - 1)] - d[max(k - 1, 0)]
+    aside = d[k] / near if near > 0.1 * room else np.array([closing[1], -closing[0]]) / np.linalg.norm(closing)
+    for who in free:
+        far = (aside if who == other else -aside) * (room - near) / len(free)
+        part, at = stage.parts[who], guess[meeting.clocks[who].times]
+        long = min(SWERVES, max(times[k] - at[0], 0.1))
+        phase = np.clip((at - times[k]) / long, -1.0, 1.0) * np.pi
+        bump, slope = 0.5 * (1.0 + np.cos(phase)), -0.5 * np.pi / long * np.sin(phase)
+        bump[0] = slope[0] = 0.0
+        for stance, (_, first, end) in zip(part.prints, part.stances, strict=True):
+            inside = [k for phase in range(first, end) for k in part.knots_of(phase)]
+            guess[stance[:2]] += bump[inside].mean() * far
+        guess[part.q[:, :2]] += bump[:, None] * far
+        guess[part.v[:, :2]] += slope[:, None] * far
+
+
+def _together(meeting: Meeting, one: str, other: str) -> tuple[np.ndarray, np.ndarray]:
+    """Return common real times (T,), and where the middles of both are guessed or known to be on the ground then (2, T, 2)."""
+    seen = []
+    for who in (one, other):
+        body = meeting.stage.problem.roles[who].body
+        seen.append(meeting.guessed(who, [body.at(body.links[0].name)]))
+    begin, end = max(time[0] for time, _ in seen), min(time[-1] for time, _ in seen)
+    times = np.linspace(begin, end, max(int((end - begin) / GRID), 8))
+    return times, np.array([[np.interp(times, t, p[:, k]) for k in (0, 1)] for t, p in seen]).transpose(0, 2, 1)
+
+
+def _stays(
+    meeting: Meeting, who: str, mine: Sequence[Ball], wall: Curve, origin: np.ndarray, side: float, margin: float
+) -> Block:
+    """Return what keeps balls of a character on its side of the wall, at knots; of who is not free, the wall off where they are."""
+    stage = meeting.stage
+    body, n = stage.problem.roles[who].body, stage.problem.roles[who].body.n
+    part = stage.parts.get(who)
+    times, ways = meeting.guessed(who, [ball.point for ball in mine])
+    if part is not None:
+        moments = meeting.clocks[who].knots()
+        knots = [k for k in range(part.intervals + 1) if k not in part.given]
+        states, constants = part.q, np.zeros((len(part.q), 0))
+    else:
+        zeros = np.zeros_like(times)
+        still = stage.unknowns.add("known", np.stack([times, zeros], axis=1), 0.0, 0.0)
+        stage.unknowns.low[still] = stage.unknowns.high[still] = stage.unknowns.guess[still]
+        moments = Moments(still, zeros)
+        span = float(stage.unknowns.guess[meeting.duration[0]])
+        begin = min(stage.unknowns.guess[clock.times[0]] for clock in meeting.clocks.values())
+        knots = [k for k, t in enumerate(times) if begin < t <= span + 1e-9]
+        states, constants = np.zeros((len(times), 0), int), ways
+    moments = Moments(moments.where[knots], moments.share[knots])
+    read, at = wall.window(moments)
+    size = states.shape[1]
+
+    def inner(y: Any, c: Any) -> tuple[Any, Any]:
+        found, place = wall.value(y[size:], c)
+        normal = ca.vertcat(ca.cos(found[0]), ca.sin(found[0]))
+        rows = []
+        for k, ball in enumerate(mine):
+            there = place_of(body, ball.point, y[:n])[:2] if size else c[2 + 3 * k : 4 + 3 * k]
+            rows.append(side * (found[1] - ca.dot(normal, there - ca.DM(origin))))
+        return 0, ca.vertcat(*rows, place)
+
+    least = np.array([ball.radius + BETWEEN + margin / 2 for ball in mine])
+    guessed = wall.at(stage.unknowns.guess, times[knots])
+    normal = np.stack([np.cos(guessed[:, 0]), np.sin(guessed[:, 0])], axis=1)
+    there = ways[knots].reshape(len(knots), -1, 3)[..., :2] - origin
+    room = side * (guessed[:, 1:] - np.einsum("ki,kbi->kb", normal, there)) - least
+    low = np.where(room < NEAR, least, -INF)
+    place_low, place_high = wall.within(at)
+    return Block(
+        Kernel("turning wall", size + wall.width, 2 + constants.shape[1], inner),
+        np.concatenate([states[knots], read], axis=1),
+        np.concatenate([at, constants[knots]], axis=1),
+        np.concatenate([low, place_low], axis=1),
+        np.concatenate([np.full_like(low, INF), place_high], axis=1),
+        lambda p, r: f"{_link(body, mine, r)} of {who} on its side at knot {knots[p]}",
+    )
+
+
+def _link(body: Body, mine: Sequence[Ball], row: int) -> str:
+    return body.links[mine[row].point.link].name if row < len(mine) else "time"
+
+
+def _steady(wall: Curve) -> Block:
+    """Return what it costs the wall to turn and to go otherwise than evenly."""
+    at = wall.coefficients
+    where = np.concatenate([at[:-2], at[1:-1], at[2:]], axis=1)
+    size, none = wall.size, np.zeros((len(where), 0))
+
+    def inner(y: Any, c: Any) -> tuple[Any, Any]:
+        return STEADY * ca.sumsqr(y[:size] - 2 * y[size : 2 * size] + y[2 * size :]), ca.SX(0, 1)
+
+    return Block(Kernel("steady wall", 3 * size, 0, inner), where, none, none, none, lambda p, r: "")
