@@ -5,7 +5,7 @@ Where it is and which way it faces are functions of real time (`sharing.py`), wh
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import casadi as ca
@@ -17,7 +17,7 @@ from interplay.spacetime.body import Body
 from interplay.spacetime.meeting import Bond, Meeting, place_of
 from interplay.spacetime.sharing import Curve, Moments
 
-NEAR = 0.4
+NEAR = 0.3
 """Balls that are guessed to come nearer than so much to the wall stay on their side of it [m]."""
 STEADY = 1e-3
 """What it costs the wall to turn or go otherwise than evenly: next to nothing, but where nobody is near it is somewhere."""
@@ -25,6 +25,10 @@ ROOM = 0.6
 """How far apart the middles of two are guessed to pass, beside the margin [m]."""
 SWERVES = 1.2
 """How long before and after the encounter who gives way is guessed to be off the way [s]."""
+PRESSING = 5.0
+"""What it costs to fall short of the room between two [1/m]. They begin as they would go alone, and come apart as they are solved."""
+TRIED, TURNED = np.linspace(-1.2, 1.2, 49), 0.05
+"""Angles off the way from one to the other that a wall is guessed to have [rad], and what gap is given for less of that [m/rad²]."""
 GRID = 0.02
 """Between moments at which guesses are looked at [s]."""
 
@@ -41,66 +45,68 @@ def passing(
         stage = meeting.stage
         if not {one, other} & set(stage.parts):
             return []
-        give_way(meeting, one, other, ROOM + margin)
         bodies = {who: stage.problem.roles[who].body for who in (one, other)}
         held = {
             who: [ball for ball in balls(bodies[who]) if bodies[who].links[ball.point.link].name not in left]
             for who, left in zip((one, other), but, strict=True)
         }
-        times, ways = _together(meeting, one, other)
-        d = ways[1] - ways[0]
-        nearest = int(np.argmin(np.linalg.norm(d, axis=1)))
-        origin = ways[:, nearest].mean(axis=0)
-        angle = np.unwrap(np.arctan2(d[:, 1], d[:, 0]))
-        normal = np.stack([np.cos(angle), np.sin(angle)], axis=1)
-        offset = ((ways.mean(axis=0) - origin) * normal).sum(axis=1)
-        wall = meeting.curve(times, np.stack([angle, offset], axis=1))
+        times, ways = _together(meeting, held)
+        middles = np.stack([way[:, 0] for way in ways])
+        swerve = apart(times, middles, ROOM + margin) - middles
+        ways = [way + off[:, None] for way, off in zip(ways, swerve, strict=True)]
+        nearest = int(np.argmin(np.linalg.norm(ways[1][:, 0] - ways[0][:, 0], axis=1)))
+        origin = (ways[0][nearest, 0] + ways[1][nearest, 0]) / 2
+        radii = [np.array([ball.radius for ball in mine]) for mine in held.values()]
+        wall = meeting.curve(times, between(ways, radii, origin))
+        short = stage.unknowns.add("short", np.zeros(1), 0.0, INF)
         sides = ((one, 1.0), (other, -1.0))
-        return [*(_stays(meeting, who, held[who], wall, origin, side, margin) for who, side in sides), _steady(wall)]
+        found = [_stays(meeting, who, held[who], wall, short, origin, side, margin) for who, side in sides]
+        return [*found, _steady(wall), _pressed(short)]
 
     return bond
 
 
-def give_way(meeting: Meeting, one: str, other: str, room: float) -> None:
-    """Guess that who is free swerves, where both would come nearer than so much [m]: away from each other, by as little as that takes."""
-    stage = meeting.stage
-    guess = stage.unknowns.guess
-    times, ways = _together(meeting, one, other)
+def apart(times: np.ndarray, ways: np.ndarray, room: float) -> np.ndarray:
+    """Return ways (2, T, 2) at some times (T,) that swerve where they come nearer to each other than so much [m]."""
     d = ways[1] - ways[0]
     k = int(np.argmin(np.linalg.norm(d, axis=1)))
     near = float(np.linalg.norm(d[k]))
-    free = [who for who in (one, other) if who in stage.parts]
-    if near >= room or not free:
-        return
     closing = d[min(k + 1, len(d) - 1)] - d[max(k - 1, 0)]
     aside = d[k] / near if near > 0.1 * room else np.array([closing[1], -closing[0]]) / np.linalg.norm(closing)
-    for who in free:
-        far = (aside if who == other else -aside) * (room - near) / len(free)
-        part, at = stage.parts[who], guess[meeting.clocks[who].times]
-        long = min(SWERVES, max(times[k] - at[0], 0.1))
-        phase = np.clip((at - times[k]) / long, -1.0, 1.0) * np.pi
-        bump, slope = 0.5 * (1.0 + np.cos(phase)), -0.5 * np.pi / long * np.sin(phase)
-        bump[0] = slope[0] = 0.0
-        for stance, (_, first, end) in zip(part.prints, part.stances, strict=True):
-            inside = [k for phase in range(first, end) for k in part.knots_of(phase)]
-            guess[stance[:2]] += bump[inside].mean() * far
-        guess[part.q[:, :2]] += bump[:, None] * far
-        guess[part.v[:, :2]] += slope[:, None] * far
+    bump = 0.5 * (1.0 + np.cos(np.pi * np.clip((times - times[k]) / SWERVES, -1.0, 1.0)))
+    off = 0.5 * max(room - near, 0.0) * np.multiply.outer(bump, aside)
+    return np.stack([ways[0] - off, ways[1] + off])
 
 
-def _together(meeting: Meeting, one: str, other: str) -> tuple[np.ndarray, np.ndarray]:
-    """Return common real times (T,), and where the middles of both are guessed or known to be on the ground then (2, T, 2)."""
-    seen = []
-    for who in (one, other):
-        body = meeting.stage.problem.roles[who].body
-        seen.append(meeting.guessed(who, [body.at(body.links[0].name)]))
+def between(ways: Sequence[np.ndarray], radii: Sequence[np.ndarray], origin: np.ndarray) -> np.ndarray:
+    """Return angle and offset (T, 2) of walls that leave the widest gap between the balls of two, whose ways (T, B, 2) are given."""
+    d = ways[1][:, 0] - ways[0][:, 0]
+    angles = np.unwrap(np.arctan2(d[:, 1], d[:, 0]))[:, None] + TRIED
+    normal = np.stack([np.cos(angles), np.sin(angles)])
+    near, far = (np.einsum("ctk,tbc->tkb", normal, way - origin) for way in ways)
+    reach, begins = (near + radii[0]).max(axis=2), (far - radii[1]).min(axis=2)
+    best = np.argmax(begins - reach - TURNED * TRIED**2, axis=1)[:, None]
+    return np.concatenate([np.take_along_axis(one, best, 1) for one in (angles, (reach + begins) / 2)], axis=1)
+
+
+def _together(meeting: Meeting, held: Mapping[str, Sequence[Ball]]) -> tuple[np.ndarray, list[np.ndarray]]:
+    """Return common real times (T,), and where balls of both are guessed or known to be on the ground then (T, B, 2)."""
+    seen = [meeting.guessed(who, [ball.point for ball in mine]) for who, mine in held.items()]
     begin, end = max(time[0] for time, _ in seen), min(time[-1] for time, _ in seen)
     times = np.linspace(begin, end, max(int((end - begin) / GRID), 8))
-    return times, np.array([[np.interp(times, t, p[:, k]) for k in (0, 1)] for t, p in seen]).transpose(0, 2, 1)
+    ways = [np.stack([np.interp(times, t, column) for column in p.T], axis=1).reshape(len(times), -1, 3) for t, p in seen]
+    return times, [way[..., :2] for way in ways]
 
 
 def _stays(
-    meeting: Meeting, who: str, mine: Sequence[Ball], wall: Curve, origin: np.ndarray, side: float, margin: float
+    meeting: Meeting,
+    who: str,
+    mine: Sequence[Ball],
+    wall: Curve,
+    short: np.ndarray,
+    origin: np.ndarray,
+    side: float,
+    margin: float,
 ) -> Block:
     """Return what keeps balls of a character on its side of the wall, at knots; of who is not free, the wall off where they are."""
     stage = meeting.stage
@@ -125,12 +131,12 @@ def _stays(
     size = states.shape[1]
 
     def inner(y: Any, c: Any) -> tuple[Any, Any]:
-        found, place = wall.value(y[size:], c)
+        found, place = wall.value(y[size:-1], c)
         normal = ca.vertcat(ca.cos(found[0]), ca.sin(found[0]))
         rows = []
         for k, ball in enumerate(mine):
             there = place_of(body, ball.point, y[:n])[:2] if size else c[2 + 3 * k : 4 + 3 * k]
-            rows.append(side * (found[1] - ca.dot(normal, there - ca.DM(origin))))
+            rows.append(side * (found[1] - ca.dot(normal, there - ca.DM(origin))) + y[-1])
         return 0, ca.vertcat(*rows, place)
 
     least = np.array([ball.radius + BETWEEN + margin / 2 for ball in mine])
@@ -139,10 +145,11 @@ def _stays(
     there = ways[knots].reshape(len(knots), -1, 3)[..., :2] - origin
     room = side * (guessed[:, 1:] - np.einsum("ki,kbi->kb", normal, there)) - least
     low = np.where(room < NEAR, least, -INF)
+    stage.unknowns.guess[short] = max(float(stage.unknowns.guess[short[0]]), -room.min(initial=0.0))
     place_low, place_high = wall.within(at)
     return Block(
-        Kernel("turning wall", size + wall.width, 2 + constants.shape[1], inner),
-        np.concatenate([states[knots], read], axis=1),
+        Kernel("turning wall", size + wall.width + 1, 2 + constants.shape[1], inner),
+        np.concatenate([states[knots], read, np.tile(short, (len(knots), 1))], axis=1),
         np.concatenate([at, constants[knots]], axis=1),
         np.concatenate([low, place_low], axis=1),
         np.concatenate([np.full_like(low, INF), place_high], axis=1),
@@ -152,6 +159,12 @@ def _stays(
 
 def _link(body: Body, mine: Sequence[Ball], row: int) -> str:
     return body.links[mine[row].point.link].name if row < len(mine) else "time"
+
+
+def _pressed(short: np.ndarray) -> Block:
+    """Return what it costs to fall short of the room that is asked: so much that it is not worth it."""
+    none = np.zeros((1, 0))
+    return Block(Kernel("short", 1, 0, lambda y, c: (PRESSING * y[0], ca.SX(0, 1))), short[None], none, none, none, lambda p, r: "")
 
 
 def _steady(wall: Curve) -> Block:
