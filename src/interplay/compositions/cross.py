@@ -27,7 +27,7 @@ class Cross(base.Composition):
         speed: float = Field(1.3, ge=0.8, le=1.8, description="of both [m/s]")
         angle: float = Field(90.0, ge=30, le=150, description="between the ways of ann and of ben [deg]")
         margin: float = Field(0.1, ge=0.0, le=0.5, description="how far they keep from each other at least [m]")
-        steps: int = Field(4, ge=3, le=8, description="of each")
+        steps: int = Field(3, ge=3, le=8, description="of each")
 
     p: Parameters
 

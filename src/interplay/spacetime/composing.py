@@ -64,8 +64,12 @@ def scored(
     *,
     free: Sequence[str] = FREE,
     seconds: float | None = None,
+    ends: bool = True,
 ) -> Score:
-    """Return actions as a row that begins and ends as they would alone; ``free``: timing, footprints; how long it lasts, if given."""
+    """Return actions as a row that begins and ends as they would alone.
+
+    ``free``: timing, footprints; ``seconds``: how long it lasts, if given; ``ends``: whether how it ends, and when, is given here.
+    """
     if not actions:
         raise InputError(f"{body.name}: expected at least one action, such as walk")
     for one in free:
@@ -81,9 +85,11 @@ def scored(
         raise InputError(f"{body.name}: expected an action that lasts")
     laws: list[Law] = [
         Given(who, BEGIN, row.knots.q[0], row.knots.v[0]),
-        Given(who, END, *doing.end, free=() if doing.there else (0, 1)),
         Fixed(who, timing="timing" not in free, footprints="footprints" not in free),
     ]
+    if not ends:
+        return Score(doing, tuple(laws))
+    laws.append(Given(who, END, *doing.end, free=() if doing.there else (0, 1)))
     turned = abs(float(doing.end[0][3] - row.knots.q[0, 3])) > TURNED
     still = not (np.abs(row.knots.v[0, :2]).max() > TURNED and np.abs(doing.end[1][:2]).max() > TURNED)
     if seconds is not None or turned or still:

@@ -5,7 +5,7 @@ Where it is and which way it faces are functions of real time (`sharing.py`), wh
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import casadi as ca
@@ -34,11 +34,11 @@ GRID = 0.02
 
 
 def passing(
-    one: str, other: str, margin: float = 0.0, but: tuple[Collection[str], Collection[str]] = ((), ())
+    one: str, other: str, margin: float = 0.0, only: Sequence[str] = ("",)
 ) -> Bond:
     """Return the bond of two between whom a wall goes, each so far from the other at least [m], if both keep off it by half of that.
 
-    ``but``: links of either that may be on both sides.
+    ``only``: how names of links end that keep to their sides.
     """
 
     def bond(meeting: Meeting) -> list[Block]:
@@ -47,8 +47,8 @@ def passing(
             return []
         bodies = {who: stage.problem.roles[who].body for who in (one, other)}
         held = {
-            who: [ball for ball in balls(bodies[who]) if bodies[who].links[ball.point.link].name not in left]
-            for who, left in zip((one, other), but, strict=True)
+            who: [ball for ball in balls(body) if body.links[ball.point.link].name.endswith(tuple(only))]
+            for who, body in bodies.items()
         }
         times, ways = _together(meeting, held)
         middles = np.stack([way[:, 0] for way in ways])
