@@ -8,7 +8,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from interplay.spacetime.avoiding import Ball, balls
+from interplay.spacetime.avoiding import BETWEEN, Ball, balls
 from interplay.spacetime.blocks import INF, Block, Kernel
 from interplay.spacetime.body import ROOT, SIDES, Body, Point
 from interplay.spacetime.ends import Knots
@@ -22,17 +22,18 @@ TRUNK = ("pelvis", "abdomen", "chest", "neck", "head")
 """Links that the bounding sphere of a tackler holds, and that a target keeps out of it."""
 UPPER, LOWER = ("abdomen", "chest", "neck", "head"), ("pelvis", "thigh", "shank", "foot")
 """Links that have a wall of their own between tackler and target: legs stride ahead of trunks."""
-ARM = ("upper_arm", "forearm", "hand")
+ARM, BELLY = ("upper_arm", "forearm", "hand"), ("abdomen", "pelvis")
+"""Links of arms, which reach past the walls, and what of his own his arms could go through as he reaches around her."""
 HIT = "chest"
 """What a tackler hits with, and what he hits."""
 CLOSE = 0.04
 """How far from touching what he hits with may be from what he hits [m]."""
-LOW = (-0.15, 0.35)
+LOW = (-0.15, 0.25)
 """How far above him what he hits may be [m]."""
 AROUND, BEHIND, LEVEL = (0.02, 0.3), -0.05, 0.3
 """How far his palms are beside her, beyond the ball in her chest, behind its middle at most, and above or below it at most [m]."""
 LATE = 0.5
-"""How long before the end arms of both begin to be where the other is [s]."""
+"""How long before the end arms of both begin to be where the other is, and his knees near the ground [s]."""
 STRIDE = {"joints": 0.5, "height": 0.08, "lean": 0.25, "falls": 0.5}
 """How far from her stride a target may end: joints, lean [rad], height [m], and how fast she falls or rises [m/s]."""
 
@@ -69,7 +70,7 @@ def tackle(he: str, she: str, speed: float) -> Bond:
         where = np.concatenate([part.q[-1], part.v[-1]])[None]
         hits = Block(kernel, where, at[None], np.array([low]), np.array([high]), lambda p, r: f"{he} tackles {she}")
         walls = [passing(he, she, only=only) for only in (UPPER, LOWER)]
-        return [hits, _arms_off(meeting, he, she), *(block for wall in walls for block in wall(meeting))]
+        return [hits, *_late(meeting, he, she), *(block for wall in walls for block in wall(meeting))]
 
     return bond
 
@@ -143,16 +144,19 @@ def outcome(he: str, she: str) -> Callable[[Found], Mapping[str, float]]:
     return said
 
 
-def _arms_off(meeting: Meeting, he: str, she: str) -> Block:
-    """Return what keeps arms of each off the other's trunk, and arms off arms, near the end: he is free, she is known.
+def _late(meeting: Meeting, he: str, she: str) -> list[Block]:
+    """Return what keeps arms of each off the other's trunk and arms, his own off his belly and his knees off the ground, near the end.
 
-    Where she is at his own knots is a line in time about when they are guessed to be.
+    He is free, she is known: where she is at his knots is a line in time about when they are guessed to be.
     """
     roles, part, clock = meeting.stage.problem.roles, meeting.stage.parts[he], meeting.clocks[he]
     arms, trunks = ([_beads(roles[who].body, links) for who in (he, she)] for links in (ARM, TRUNK))
     mine, known = (arm + trunk for arm, trunk in zip(arms, trunks, strict=True))
     of_arms = [range(len(arm)) for arm in arms]
     pairs = [(a, b) for a in range(len(mine)) for b in range(len(known)) if a in of_arms[0] or b in of_arms[1]]
+    belly = [a for a, ball in enumerate(mine) if part.body.links[ball.point.link].name in BELLY]
+    own = [(a, b) for a in of_arms[0] for b in belly]
+    knees = _beads(part.body, ("thigh", "shank"))
     guess, n = meeting.stage.unknowns.guess, part.body.n
     times = guess[clock.times]
     knots = [k for k in range(part.intervals + 1) if times[k] > times[-1] - LATE and k not in part.given]
@@ -164,20 +168,26 @@ def _arms_off(meeting: Meeting, he: str, she: str) -> Block:
     def inner(y: Any, c: Any) -> tuple[Any, Any]:
         place = [place_of(part.body, ball.point, y[:n]) for ball in mine]
         other = c[:size] + (y[n] - c[-1]) * c[size : 2 * size]
-        return 0, ca.vertcat(
-            *(
-                nearness(ca.sumsqr(place[a] - other[3 * b : 3 * b + 3]), mine[a].radius + known[b].radius)
-                for a, b in pairs
-            )
-        )
+        rows = [
+            nearness(ca.sumsqr(place[a] - other[3 * b : 3 * b + 3]), mine[a].radius + known[b].radius) for a, b in pairs
+        ]
+        rows += [nearness(ca.sumsqr(place[a] - place[b]), mine[a].radius + mine[b].radius) for a, b in own]
+        return 0, ca.vertcat(*rows)
 
     where = np.concatenate([part.q[knots], clock.times[knots][:, None]], axis=1)
     constants = np.concatenate([at, goes, times[knots][:, None]], axis=1)
-    high = np.full((len(knots), len(pairs)), NEAREST)
+    high = np.full((len(knots), len(pairs) + len(own)), NEAREST)
     links = [[roles[who].body.links[b.point.link].name for b in of] for who, of in ((he, mine), (she, known))]
     names = [f"{links[0][a]} of {he} off {links[1][b]} of {she}" for a, b in pairs]
-    kernel = Kernel("arms off", n + 1, 2 * size + 1, inner)
-    return Block(kernel, where, constants, np.full_like(high, -INF), high, lambda p, r: names[r])
+    names += [f"{links[0][a]} off {links[0][b]} of {he}" for a, b in own]
+    arms = Block(Kernel("arms off", n + 1, 2 * size + 1, inner), where, constants, high - INF, high, lambda p, r: names[r])
+
+    def heights(y: Any, c: Any) -> tuple[Any, Any]:
+        return 0, ca.vertcat(*(place_of(part.body, ball.point, y)[2] for ball in knees))
+
+    low, none = np.tile([ball.radius + BETWEEN for ball in knees], (len(knots), 1)), np.zeros((len(knots), 0))
+    kernel = Kernel("off the ground", n, 0, heights)
+    return [arms, Block(kernel, part.q[knots], none, low, low + INF, lambda p, r: f"legs of {he} off the ground")]
 
 
 def _held(body: Body, links: Sequence[str]) -> list[Ball]:
