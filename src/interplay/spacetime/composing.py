@@ -12,12 +12,14 @@ from interplay.errors import InputError, pick
 from interplay.spacetime.actions import Action, Doing, Gaits, placed
 from interplay.spacetime.body import Body
 from interplay.spacetime.laws import Fixed, Given, Lasts, PerDistance
+from interplay.spacetime.meeting import Meet, bonds_of, meet
 from interplay.spacetime.part import Style
 from interplay.spacetime.problem import BEGIN, END, Found, Law, Problem, Role, Schedule, When, find
 from interplay.spacetime.schedules import Joint, Layered
 from interplay.spacetime.solving import Progress
 from interplay.spacetime.splicing import headed
 from interplay.spacetime.styles import style
+from interplay.spacetime.tackling import Dodge, Tackle, horizon
 
 TURNED = 0.1
 """From which turn on effort counts per second, in a given time, and not per metre [rad]."""
@@ -111,16 +113,28 @@ def composed_all(
     further: Sequence[Law] = (),
     schedule: str = "joint",
     progress: Progress | None = None,
+    last: str | None = None,
 ) -> Found:
-    """Return the motions of several characters; a schedule other than joint is for one alone."""
-    if schedule != "joint" and len(scores) > 1:
+    """Return the motions of several characters: jointly, or by a horizon, where somebody tackles, which ``last`` decides.
+
+    All that binds characters is one meeting.
+    """
+    contest = any(isinstance(bond, Tackle | Dodge) for bond in bonds_of(further))
+    if contest != (schedule == "horizon"):
+        raise InputError(f"schedule {schedule}: expected horizon where somebody tackles or dodges, and only there")
+    if last is not None and not contest:
+        raise InputError(f"last {last!r}: expected only with the schedule horizon")
+    if schedule == "layered" and len(scores) > 1:
         raise InputError(f"schedule {schedule}: expected one character that acts, got {len(scores)}")
+    if bonds := bonds_of(further):
+        further = [*(law for law in further if not isinstance(law, Meet)), meet(*bonds)]
     roles, laws = dict[str, Role](), list[Law]()
     for who, score in scores.items():
-        roles[who] = begun(score, schedule == "joint")
+        roles[who] = begun(score, schedule != "layered")
         laws += score.laws
     problem = Problem(roles, [*laws, *further])
-    return find(problem, next(iter(scores.values())).schedule(schedule), sketched=True, progress=progress)
+    turns = horizon(further, last) if contest else next(iter(scores.values())).schedule(schedule)
+    return find(problem, turns, sketched=True, progress=progress)
 
 
 def begun(score: Score, coarse: bool = True) -> Role:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import casadi as ca
 import numpy as np
@@ -99,14 +99,27 @@ Bond = Callable[[Meeting], "list[Block]"]
 """What holds between characters that meet."""
 
 
-def meet(*bonds: Bond, seconds: float | None = None, cycle: bool = False) -> Law:
-    """Return the law of a meeting, of its bonds; ``seconds``: its duration, if given; ``cycle``: all parts are full cycles along x."""
+class Meet(NamedTuple):
+    """The law of a meeting, of its bonds; ``seconds``: its duration, if given; ``cycle``: all parts are full cycles along x."""
 
-    def law(stage: Stage) -> list[Block]:
-        meeting = Meeting(stage, seconds, cycle)
-        return [*meeting.blocks, *(block for bond in bonds for block in bond(meeting))]
+    bonds: tuple[Bond, ...]
+    seconds: float | None = None
+    cycle: bool = False
 
-    return law
+    def __call__(self, stage: Stage) -> list[Block]:
+        """Return what holds between them."""
+        meeting = Meeting(stage, self.seconds, self.cycle)
+        return [*meeting.blocks, *(block for bond in self.bonds for block in bond(meeting))]
+
+
+def meet(*bonds: Bond, seconds: float | None = None, cycle: bool = False) -> Meet:
+    """Return the law of a meeting."""
+    return Meet(bonds, seconds, cycle)
+
+
+def bonds_of(laws: Sequence[Law]) -> list[Bond]:
+    """Return the bonds of all meetings among some laws."""
+    return [bond for law in laws if isinstance(law, Meet) for bond in law.bonds]
 
 
 def places(body: Body, points: Sequence[Point], q: np.ndarray) -> np.ndarray:

@@ -2,28 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import casadi as ca
 import numpy as np
 
+from interplay.errors import InputError
 from interplay.spacetime.avoiding import BETWEEN, Ball, balls
 from interplay.spacetime.blocks import INF, Block, Kernel
 from interplay.spacetime.body import ROOT, SIDES, Body, Point
 from interplay.spacetime.ends import Knots
 from interplay.spacetime.laws import Between
 from interplay.spacetime.limbs import NEAREST, nearness
-from interplay.spacetime.meeting import Bond, Meeting, place_of, places
+from interplay.spacetime.meeting import Meeting, bonds_of, place_of, places
 from interplay.spacetime.passing import passing
 from interplay.spacetime.problem import END, Found, Law
+from interplay.spacetime.schedules import Horizon
 
 TRUNK = ("pelvis", "abdomen", "chest", "neck", "head")
 """Links that the bounding sphere of a tackler holds, and that a target keeps out of it."""
 UPPER, LOWER = ("abdomen", "chest", "neck", "head"), ("pelvis", "thigh", "shank", "foot")
 """Links that have a wall of their own between tackler and target: legs stride ahead of trunks."""
-ARM, BELLY = ("upper_arm", "forearm", "hand"), ("abdomen", "pelvis")
-"""Links of arms, which reach past the walls, and what of his own his arms could go through as he reaches around her."""
+ARM, LEG, BELLY = ("upper_arm", "forearm", "hand"), ("thigh", "shank"), ("abdomen", "pelvis")
+"""Links of arms, which reach past the walls, of legs, and what of his own his arms could go through as he reaches around her."""
 HIT = "chest"
 """What a tackler hits with, and what he hits."""
 CLOSE = 0.04
@@ -38,52 +40,60 @@ STRIDE = {"joints": 0.5, "height": 0.08, "lean": 0.25, "falls": 0.5}
 """How far from her stride a target may end: joints, lean [rad], height [m], and how fast she falls or rises [m/s]."""
 
 
-def tackle(he: str, she: str, speed: float) -> Bond:
-    """Return the bond of a tackler when he plans: at the end he meets her chest at a speed [m/s], hands around it."""
+class Tackle(NamedTuple):
+    """The bond of a tackler, when he plans: at the end his chest meets hers at a speed [m/s], hands around it."""
 
-    def bond(meeting: Meeting) -> list[Block]:
+    he: str
+    she: str
+    speed: float
+
+    def __call__(self, meeting: Meeting) -> list[Block]:
+        """Hold what he meets her with, and keep all else off her: against where she is known to be."""
+        he, she, speed = self
         if he not in meeting.stage.parts or she in meeting.stage.parts:
             return []
-        bodies = [meeting.stage.problem.roles[who].body for who in (he, she)]
-        chest, struck = (_ball(body, HIT) for body in bodies)
-        palms = [bodies[0].point(f"{side}_palm") for side in SIDES]
+        roles, part = meeting.stage.problem.roles, meeting.stage.parts[he]
+        body, n = part.body, part.body.n
+        chest, struck = (_ball(roles[who].body, HIT) for who in (he, she))
+        palms = [body.point(f"{side}_palm") for side in SIDES]
+        knots = _known(meeting, she)
+        at = np.concatenate(_moving(roles[she].body, struck.point, knots.q[-1], knots.v[-1]))
 
-        def rows(q: Any, v: Any, there: Any, goes: Any) -> Any:
-            here = place_of(bodies[0], chest.point, q)
-            d = there - here
+        def inner(y: Any, c: Any) -> tuple[Any, Any]:
+            here = place_of(body, chest.point, y[:n])
+            d = c[:3] - here
             far = ca.norm_2(d[:2])
             ahead = d[:2] / far
-            closing = ca.dot(ca.jtimes(here, q, v)[:2] - goes[:2], ahead)
-            out = [far - chest.radius - struck.radius, closing - speed, d[2]]
+            closing = ca.dot(ca.jtimes(here, y[:n], y[n:])[:2] - c[3:5], ahead)
+            rows = [far - chest.radius - struck.radius, closing - speed, d[2]]
             for palm, sign in zip(palms, (1.0, -1.0), strict=True):
-                off = place_of(bodies[0], palm, q) - there
+                off = place_of(body, palm, y[:n]) - c[:3]
                 beside = sign * (ahead[0] * off[1] - ahead[1] * off[0])
-                out += [ca.dot(ahead, off[:2]), beside - struck.radius, off[2]]
-            return ca.vertcat(*out)
+                rows += [ca.dot(ahead, off[:2]), beside - struck.radius, off[2]]
+            return 0, ca.vertcat(*rows)
 
-        hand = ([BEHIND, AROUND[0], -LEVEL], [INF, AROUND[1], LEVEL])
-        low, high = [0.0, 0.0, LOW[0], *hand[0] * 2], [CLOSE, 0.0, LOW[1], *hand[1] * 2]
-        knots = _known(meeting, she)
-        at = np.concatenate(_moving(bodies[1], struck.point, knots.q[-1], knots.v[-1]))
-        part, n = meeting.stage.parts[he], bodies[0].n
-        kernel = Kernel("tackle", 2 * n, 6, lambda y, c: (0, rows(y[:n], y[n:], c[:3], c[3:])))
-        where = np.concatenate([part.q[-1], part.v[-1]])[None]
+        low = [0.0, 0.0, LOW[0], *[BEHIND, AROUND[0], -LEVEL] * 2]
+        high = [CLOSE, 0.0, LOW[1], *[INF, AROUND[1], LEVEL] * 2]
+        where, kernel = np.concatenate([part.q[-1], part.v[-1]])[None], Kernel("tackle", 2 * n, 6, inner)
         hits = Block(kernel, where, at[None], np.array([low]), np.array([high]), lambda p, r: f"{he} tackles {she}")
         walls = [passing(he, she, only=only) for only in (UPPER, LOWER)]
         return [hits, *_late(meeting, he, she), *(block for wall in walls for block in wall(meeting))]
 
-    return bond
 
+class Dodge(NamedTuple):
+    """The bond of a target, when she plans: at the end she is out of his bounding sphere, by a margin [m]."""
 
-def dodge(she: str, he: str, margin: float) -> Bond:
-    """Return the bond of a target when she plans: at the end she is out of his bounding sphere, by a margin [m]."""
+    she: str
+    he: str
+    margin: float
 
-    def bond(meeting: Meeting) -> list[Block]:
+    def __call__(self, meeting: Meeting) -> list[Block]:
+        """Keep her out of where his sphere is known to be, and off him until then."""
+        she, he, margin = self
         if she not in meeting.stage.parts or he in meeting.stage.parts:
             return []
         roles = meeting.stage.problem.roles
-        body = roles[she].body
-        centre, radius = sphere(roles[he].body, _known(meeting, he).q[-1])
+        body, (centre, radius) = roles[she].body, sphere(roles[he].body, _known(meeting, he).q[-1])
         mine = _held(body, TRUNK)
 
         def inner(y: Any, c: Any) -> tuple[Any, Any]:
@@ -94,8 +104,6 @@ def dodge(she: str, he: str, margin: float) -> Bond:
         where, kernel = meeting.stage.parts[she].q[-1][None], Kernel("dodge", body.n, 4, inner)
         out = Block(kernel, where, constants, low, np.full_like(low, INF), lambda p, r: f"{she} dodges {he}")
         return [out, *passing(he, she)(meeting)]
-
-    return bond
 
 
 def strides(who: str, q: np.ndarray) -> list[Law]:
@@ -118,76 +126,87 @@ def sphere(body: Body, q: np.ndarray) -> tuple[np.ndarray, float]:
     return centre, max(float(np.linalg.norm(p - centre)) + ball.radius for p, ball in zip(at, mine, strict=True))
 
 
-def outcome(he: str, she: str) -> Callable[[Found], Mapping[str, float]]:
-    """Return what is to be said of a tackle: gap of chests and speed at which it closes, and how far she is out of his sphere."""
-
-    def said(found: Found) -> Mapping[str, float]:
-        parts, x = [found.parts[who] for who in (he, she)], found.x
-        bodies = [part.body for part in parts]
-        chests = [_ball(body, HIT) for body in bodies]
-        (here, mine), (there, hers) = (
-            _moving(body, chest.point, x[part.q[-1]], x[part.v[-1]])
-            for body, chest, part in zip(bodies, chests, parts, strict=True)
+def outcomes(found: Found) -> dict[str, float]:
+    """Return what is to be said of tackles: gap of chests and speed at which it closes, and how far she is out of his sphere."""
+    said = {}
+    for he, she in {bond[:2]: 0 for bond in bonds_of(found.problem.laws) if isinstance(bond, Tackle)}:
+        (his, hers), x = (found.parts[who] for who in (he, she)), found.x
+        chests = [_ball(part.body, HIT) for part in (his, hers)]
+        (here, goes), (there, comes) = (
+            _moving(part.body, chest.point, x[part.q[-1]], x[part.v[-1]])
+            for part, chest in zip((his, hers), chests, strict=True)
         )
         d = (there - here)[:2]
         far = float(np.linalg.norm(d))
-        centre, radius = sphere(bodies[0], x[parts[0].q[-1]])
-        held = _held(bodies[1], TRUNK)
-        at = places(bodies[1], [ball.point for ball in held], x[parts[1].q[-1]][None]).reshape(-1, 3)
+        centre, radius = sphere(his.body, x[his.q[-1]])
+        held = _held(hers.body, TRUNK)
+        at = places(hers.body, [ball.point for ball in held], x[hers.q[-1]][None]).reshape(-1, 3)
         out = min(float(np.linalg.norm(p - centre)) - ball.radius for p, ball in zip(at, held, strict=True)) - radius
-        return {
-            f"{he}: chest from {she}'s at the end [m]": far - sum(chest.radius for chest in chests),
-            f"{he}: closes with [m/s]": float((mine - hers)[:2] @ d) / far,
-            f"{she}: out of {he}'s bounding sphere by [m]": out,
-        }
-
+        said[f"{he}: chest from {she}'s at the end [m]"] = far - sum(chest.radius for chest in chests)
+        said[f"{he}: closes with {she} at the end at [m/s]"] = float((goes - comes)[:2] @ d) / far
+        said[f"{she}: out of {he}'s bounding sphere at the end by [m]"] = out
     return said
 
 
+def horizon(laws: Sequence[Law], last: str | None) -> Horizon:
+    """Return the schedule of those who tackle and of whom they tackle; ``last``: who adjusts last, by default she."""
+    bonds = bonds_of(laws)
+    tacklers = list(dict.fromkeys(bond.he for bond in bonds if isinstance(bond, Tackle)))
+    targets = {bond.she for bond in bonds if isinstance(bond, Tackle)}
+    if len(targets) != 1:
+        raise InputError(f"schedule horizon: expected tackles of one target, got {len(targets)} targets")
+    (she,) = targets
+    if {(b.she, b.he) for b in bonds if isinstance(b, Dodge)} != {(she, he) for he in tacklers}:
+        raise InputError(f"schedule horizon: expected that {she} dodges each of {', '.join(tacklers)}, and nobody else")
+    if last not in (None, she, *tacklers):
+        raise InputError(f"last {last!r}: expected one of {', '.join((*tacklers, she))}")
+    return Horizon((*tacklers, she), last or she)
+
+
 def _late(meeting: Meeting, he: str, she: str) -> list[Block]:
-    """Return what keeps arms of each off the other's trunk and arms, his own off his belly and his knees off the ground, near the end.
+    """Return what keeps arms off the other's trunk and arms, and his own arms, legs and the ground off each other, near the end.
 
     He is free, she is known: where she is at his knots is a line in time about when they are guessed to be.
     """
-    roles, part, clock = meeting.stage.problem.roles, meeting.stage.parts[he], meeting.clocks[he]
-    arms, trunks = ([_beads(roles[who].body, links) for who in (he, she)] for links in (ARM, TRUNK))
-    mine, known = (arm + trunk for arm, trunk in zip(arms, trunks, strict=True))
-    of_arms = [range(len(arm)) for arm in arms]
-    pairs = [(a, b) for a in range(len(mine)) for b in range(len(known)) if a in of_arms[0] or b in of_arms[1]]
-    belly = [a for a, ball in enumerate(mine) if part.body.links[ball.point.link].name in BELLY]
-    own = [(a, b) for a in of_arms[0] for b in belly]
-    knees = _beads(part.body, ("thigh", "shank"))
-    guess, n = meeting.stage.unknowns.guess, part.body.n
+    part, clock, her = meeting.stage.parts[he], meeting.clocks[he], meeting.stage.problem.roles[she].body
+    body, n, guess = part.body, part.body.n, meeting.stage.unknowns.guess
+    mine, known = _beads(body, (*ARM, *TRUNK, *LEG)), _beads(her, (*ARM, *TRUNK))
+    my, hers = ([of.links[ball.point.link].name for ball in balls] for of, balls in ((body, mine), (her, known)))
+    off = [
+        (a, b)
+        for a, one in enumerate(my)
+        for b, other in enumerate(hers)
+        if not one.endswith(LEG) and (one.endswith(ARM) or other.endswith(ARM))
+    ]
+    own = [
+        (a, b)
+        for a, one in enumerate(my)
+        for b, other in enumerate(my)
+        if (one.endswith(ARM) and other in BELLY) or (one == "left_shank" and other in ("right_shank", "right_thigh"))
+    ] + [(a, b) for a, one in enumerate(my) for b, other in enumerate(my) if (one, other) == ("left_thigh", "right_shank")]
     times = guess[clock.times]
     knots = [k for k in range(part.intervals + 1) if times[k] > times[-1] - LATE and k not in part.given]
     seen, ways = meeting.guessed(she, [ball.point for ball in known])
     speeds = np.gradient(ways, seen, axis=0)
     at, goes = (np.stack([np.interp(times[knots], seen, c) for c in of.T], axis=1) for of in (ways, speeds))
-    size = 3 * len(known)
+    size, legs = 3 * len(known), [a for a, one in enumerate(my) if one.endswith(LEG)]
 
     def inner(y: Any, c: Any) -> tuple[Any, Any]:
-        place = [place_of(part.body, ball.point, y[:n]) for ball in mine]
+        place = [place_of(body, ball.point, y[:n]) for ball in mine]
         other = c[:size] + (y[n] - c[-1]) * c[size : 2 * size]
         rows = [
-            nearness(ca.sumsqr(place[a] - other[3 * b : 3 * b + 3]), mine[a].radius + known[b].radius) for a, b in pairs
+            nearness(ca.sumsqr(place[a] - other[3 * b : 3 * b + 3]), mine[a].radius + known[b].radius) for a, b in off
         ]
         rows += [nearness(ca.sumsqr(place[a] - place[b]), mine[a].radius + mine[b].radius) for a, b in own]
-        return 0, ca.vertcat(*rows)
+        return 0, ca.vertcat(*rows, *(mine[a].radius + BETWEEN - place[a][2] for a in legs))
 
+    names = [f"{my[a]} of {he} off {hers[b]} of {she}" for a, b in off]
+    names += [f"{my[a]} off {my[b]} of {he}" for a, b in own] + [f"{my[a]} of {he} off the ground" for a in legs]
+    high = np.tile([NEAREST] * len(off + own) + [0.0] * len(legs), (len(knots), 1))
     where = np.concatenate([part.q[knots], clock.times[knots][:, None]], axis=1)
     constants = np.concatenate([at, goes, times[knots][:, None]], axis=1)
-    high = np.full((len(knots), len(pairs) + len(own)), NEAREST)
-    links = [[roles[who].body.links[b.point.link].name for b in of] for who, of in ((he, mine), (she, known))]
-    names = [f"{links[0][a]} of {he} off {links[1][b]} of {she}" for a, b in pairs]
-    names += [f"{links[0][a]} off {links[0][b]} of {he}" for a, b in own]
-    arms = Block(Kernel("arms off", n + 1, 2 * size + 1, inner), where, constants, high - INF, high, lambda p, r: names[r])
-
-    def heights(y: Any, c: Any) -> tuple[Any, Any]:
-        return 0, ca.vertcat(*(place_of(part.body, ball.point, y)[2] for ball in knees))
-
-    low, none = np.tile([ball.radius + BETWEEN for ball in knees], (len(knots), 1)), np.zeros((len(knots), 0))
-    kernel = Kernel("off the ground", n, 0, heights)
-    return [arms, Block(kernel, part.q[knots], none, low, low + INF, lambda p, r: f"legs of {he} off the ground")]
+    kernel = Kernel("late", n + 1, 2 * size + 1, inner)
+    return [Block(kernel, where, constants, np.full_like(high, -INF), high, lambda p, r: names[r])]
 
 
 def _held(body: Body, links: Sequence[str]) -> list[Ball]:

@@ -1,0 +1,73 @@
+"""Tacklers who run at one who walks and dodges: who adjusts last decides (liu2006, 6.3)."""
+
+from __future__ import annotations
+
+from math import cos, pi, radians, sin
+from typing import ClassVar
+
+from pydantic import Field
+
+import interplay as ip
+from interplay import composition as base
+from interplay.spacetime.body import Body
+from interplay.spacetime.gaits import paced
+from interplay.spacetime.performing import Performance
+from interplay.spacetime.solving import Progress
+from interplay.spacetime.words import compose, dodge, run, tackle, walk
+
+SHE = "ann"
+SHORT = 0.3
+"""How far before hers a tackler's steps end [m]: chests are between."""
+
+
+class Tackled(base.Composition):
+    """He gets her."""
+
+    name: ClassVar[str] = "tackled"
+    summary: ClassVar[str] = "a runner tackles a walker, who dodges in vain"
+    last: ClassVar[str] = "ben"
+    tacklers: ClassVar[dict[str, ip.Humanoid]] = {"ben": ip.Humanoid(1.80, 75, springs=True)}
+
+    class Parameters(base.Parameters):
+        """How fast, and from where."""
+
+        walk: float = Field(1.3, ge=1.0, le=1.6, description="speed of her walk [m/s]")
+        run: float = Field(3.0, ge=2.5, le=3.5, description="speed of his run [m/s]")
+        side: float = Field(50.0, ge=20, le=80, description="where he comes from, to the left of her way [deg]")
+        hit: float = Field(3.5, ge=2.5, le=4.5, description="at which speed he meets her [m/s]")
+        margin: float = Field(0.2, ge=0.0, le=0.4, description="how far she plans to be out of his sphere [m]")
+
+    p: Parameters
+
+    def sides(self) -> list[float]:
+        """Return where each tackler comes from [rad]."""
+        return [radians(self.p.side)]
+
+    def compose(self, progress: Progress | None = None) -> Performance:
+        """Return the motion of all, until he meets her."""
+        p, steps = self.p, 3
+        scene = ip.Scene().add(ip.Humanoid(1.68, 60, springs=True), SHE)
+        seconds = steps * _half(ip.Humanoid(1.68, 60, springs=True), "walk", p.walk)
+        does = {}
+        for (name, model), side in zip(self.tacklers.items(), self.sides(), strict=True):
+            half = _half(model, "run", p.run)
+            count = max(2, round(seconds / half))
+            far = p.run * half * count + SHORT
+            scene = scene.add(model, name, (p.walk * seconds + far * cos(side), far * sin(side)), side - pi)
+            does[name] = [run(p.run, count)]
+        does[SHE] = [walk(p.walk, steps)]
+        hold = [tackle(he, SHE, p.hit) for he in self.tacklers] + [dodge(SHE, he, p.margin) for he in self.tacklers]
+        return compose(scene, does, hold, schedule="horizon", last=self.last, progress=progress, name=self.name)
+
+
+class Dodged(Tackled):
+    """She gets away."""
+
+    name: ClassVar[str] = "dodged"
+    summary: ClassVar[str] = "a walker gets out of the way of a runner who tackles"
+    last: ClassVar[str] = SHE
+
+
+def _half(model: ip.Humanoid, kind: str, speed: float) -> float:
+    """Return about how long a step is [s]."""
+    return sum(phase.seconds for phase in paced(Body(ip.Scene().add(model, "one"), "one"), kind, speed))
