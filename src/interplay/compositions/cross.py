@@ -14,7 +14,6 @@ from interplay.spacetime.solving import Progress
 from interplay.spacetime.words import compose, pass_by, walk
 
 
-
 class Cross(base.Composition):
     """Two ways that cross."""
 

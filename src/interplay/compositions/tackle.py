@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import combinations
 from math import cos, pi, radians, sin
 from typing import ClassVar
 
@@ -13,7 +14,7 @@ from interplay.spacetime.body import Body
 from interplay.spacetime.gaits import paced
 from interplay.spacetime.performing import Performance
 from interplay.spacetime.solving import Progress
-from interplay.spacetime.words import compose, dodge, run, tackle, walk
+from interplay.spacetime.words import Held, compose, dodge, pass_by, run, tackle, walk
 
 SHE = "ann"
 SHORT = 0.3
@@ -39,24 +40,23 @@ class Tackled(base.Composition):
 
     p: Parameters
 
-    def sides(self) -> list[float]:
-        """Return where each tackler comes from [rad]."""
-        return [radians(self.p.side)]
-
     def compose(self, progress: Progress | None = None) -> Performance:
         """Return the motion of all, until he meets her."""
         p, steps = self.p, 3
         scene = ip.Scene().add(ip.Humanoid(1.68, 60, springs=True), SHE)
         seconds = steps * _half(ip.Humanoid(1.68, 60, springs=True), "walk", p.walk)
-        does = {}
-        for (name, model), side in zip(self.tacklers.items(), self.sides(), strict=True):
+        does, hold = {}, list[Held]()
+        for k, (name, model) in enumerate(self.tacklers.items()):
+            side = radians(p.side) + k * pi  # a second one comes from the other side
             half = _half(model, "run", p.run)
             count = max(2, round(seconds / half))
             far = p.run * half * count + SHORT
             scene = scene.add(model, name, (p.walk * seconds + far * cos(side), far * sin(side)), side - pi)
             does[name] = [run(p.run, count)]
+            hit = p.hit + p.walk * (cos(side) - cos(radians(p.side)))  # she walks towards him, or away
+            hold += [tackle(name, SHE, hit), dodge(SHE, name, p.margin)]
         does[SHE] = [walk(p.walk, steps)]
-        hold = [tackle(he, SHE, p.hit) for he in self.tacklers] + [dodge(SHE, he, p.margin) for he in self.tacklers]
+        hold += [pass_by(one, other, 0.0) for one, other in combinations(self.tacklers, 2)]
         return compose(scene, does, hold, schedule="horizon", last=self.last, progress=progress, name=self.name)
 
 
@@ -66,6 +66,17 @@ class Dodged(Tackled):
     name: ClassVar[str] = "dodged"
     summary: ClassVar[str] = "a walker gets out of the way of a runner who tackles"
     last: ClassVar[str] = SHE
+
+
+class TwoTacklers(Dodged):
+    """She gets away from two."""
+
+    name: ClassVar[str] = "two_tacklers"
+    summary: ClassVar[str] = "a walker gets away from two runners who tackle from opposite sides"
+    tacklers: ClassVar[dict[str, ip.Humanoid]] = {
+        "ben": ip.Humanoid(1.80, 75, springs=True),
+        "carl": ip.Humanoid(1.74, 68, springs=True),
+    }
 
 
 def _half(model: ip.Humanoid, kind: str, speed: float) -> float:

@@ -33,9 +33,7 @@ GRID = 0.02
 """Between moments at which guesses are looked at [s]."""
 
 
-def passing(
-    one: str, other: str, margin: float = 0.0, only: Sequence[str] = ("",)
-) -> Bond:
+def passing(one: str, other: str, margin: float = 0.0, only: Sequence[str] = ("",)) -> Bond:
     """Return the bond of two between whom a wall goes, each so far from the other at least [m], if both keep off it by half of that.
 
     ``only``: how names of links end that keep to their sides.
@@ -94,7 +92,9 @@ def _together(meeting: Meeting, held: Mapping[str, Sequence[Ball]]) -> tuple[np.
     seen = [meeting.guessed(who, [ball.point for ball in mine]) for who, mine in held.items()]
     begin, end = max(time[0] for time, _ in seen), min(time[-1] for time, _ in seen)
     times = np.linspace(begin, end, max(int((end - begin) / GRID), 8))
-    ways = [np.stack([np.interp(times, t, column) for column in p.T], axis=1).reshape(len(times), -1, 3) for t, p in seen]
+    ways = [
+        np.stack([np.interp(times, t, column) for column in p.T], axis=1).reshape(len(times), -1, 3) for t, p in seen
+    ]
     return times, [way[..., :2] for way in ways]
 
 
@@ -164,7 +164,14 @@ def _link(body: Body, mine: Sequence[Ball], row: int) -> str:
 def _pressed(short: np.ndarray) -> Block:
     """Return what it costs to fall short of the room that is asked: so much that it is not worth it."""
     none = np.zeros((1, 0))
-    return Block(Kernel("short", 1, 0, lambda y, c: (PRESSING * y[0], ca.SX(0, 1))), short[None], none, none, none, lambda p, r: "")
+    return Block(
+        Kernel("short", 1, 0, lambda y, c: (PRESSING * y[0], ca.SX(0, 1))),
+        short[None],
+        none,
+        none,
+        none,
+        lambda p, r: "",
+    )
 
 
 def _steady(wall: Curve) -> Block:

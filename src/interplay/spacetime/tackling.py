@@ -32,10 +32,12 @@ CLOSE = 0.04
 """How far from touching what he hits with may be from what he hits [m]."""
 LOW = (-0.15, 0.25)
 """How far above him what he hits may be [m]."""
-AROUND, BEHIND, LEVEL = (0.02, 0.3), -0.05, 0.3
+AROUND, BEHIND, LEVEL = (0.02, 0.3), -0.1, 0.3
 """How far his palms are beside her, beyond the ball in her chest, behind its middle at most, and above or below it at most [m]."""
 LATE = 0.5
 """How long before the end arms of both begin to be where the other is, and his knees near the ground [s]."""
+SPARE = 0.012
+"""How much farther off balls of limbs keep than they are thick [m]: between two in one limb it is nearer."""
 STRIDE = {"joints": 0.5, "height": 0.08, "lean": 0.25, "falls": 0.5}
 """How far from her stride a target may end: joints, lean [rad], height [m], and how fast she falls or rises [m/s]."""
 
@@ -183,7 +185,12 @@ def _late(meeting: Meeting, he: str, she: str) -> list[Block]:
         for a, one in enumerate(my)
         for b, other in enumerate(my)
         if (one.endswith(ARM) and other in BELLY) or (one == "left_shank" and other in ("right_shank", "right_thigh"))
-    ] + [(a, b) for a, one in enumerate(my) for b, other in enumerate(my) if (one, other) == ("left_thigh", "right_shank")]
+    ] + [
+        (a, b)
+        for a, one in enumerate(my)
+        for b, other in enumerate(my)
+        if (one, other) == ("left_thigh", "right_shank")
+    ]
     times = guess[clock.times]
     knots = [k for k in range(part.intervals + 1) if times[k] > times[-1] - LATE and k not in part.given]
     seen, ways = meeting.guessed(she, [ball.point for ball in known])
@@ -194,10 +201,9 @@ def _late(meeting: Meeting, he: str, she: str) -> list[Block]:
     def inner(y: Any, c: Any) -> tuple[Any, Any]:
         place = [place_of(body, ball.point, y[:n]) for ball in mine]
         other = c[:size] + (y[n] - c[-1]) * c[size : 2 * size]
-        rows = [
-            nearness(ca.sumsqr(place[a] - other[3 * b : 3 * b + 3]), mine[a].radius + known[b].radius) for a, b in off
-        ]
-        rows += [nearness(ca.sumsqr(place[a] - place[b]), mine[a].radius + mine[b].radius) for a, b in own]
+        there = [other[3 * b : 3 * b + 3] for b in range(len(known))]
+        rows = [nearness(ca.sumsqr(place[a] - there[b]), mine[a].radius + known[b].radius + SPARE) for a, b in off]
+        rows += [nearness(ca.sumsqr(place[a] - place[b]), mine[a].radius + mine[b].radius + SPARE) for a, b in own]
         return 0, ca.vertcat(*rows, *(mine[a].radius + BETWEEN - place[a][2] for a in legs))
 
     names = [f"{my[a]} of {he} off {hers[b]} of {she}" for a, b in off]
