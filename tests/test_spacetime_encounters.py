@@ -26,7 +26,7 @@ from interplay.spacetime.rows import Row, row_of  # noqa: E402
 from interplay.spacetime.schedules import Horizon  # noqa: E402
 from interplay.spacetime.splicing import headed  # noqa: E402
 from interplay.spacetime.styles import style  # noqa: E402
-from interplay.spacetime.tackling import Dodge, Tackle, horizon, outcomes, sphere  # noqa: E402
+from interplay.spacetime.tackling import Dodge, Tackle, horizon, sphere  # noqa: E402
 
 WALK = GAITS["walk"][1.3]
 

@@ -213,7 +213,7 @@ class Tackle(_Held):
         """Return the law."""
         from interplay.spacetime.encounters import tackles
 
-        return tackles(scores, *self.who(), self.speed)
+        return tackles(scores, str(self.by), str(self.tackle), self.speed)
 
 
 class Dodge(_Held):
@@ -231,7 +231,7 @@ class Dodge(_Held):
         """Return the law."""
         from interplay.spacetime.encounters import dodges
 
-        return dodges(scores, *self.who(), self.margin)
+        return dodges(scores, str(self.by), str(self.dodge), self.margin)
 
 
 if TYPE_CHECKING:

@@ -27,6 +27,8 @@ SWERVES = 1.2
 """How long before and after the encounter who gives way is guessed to be off the way [s]."""
 PRESSING = 5.0
 """What it costs to fall short of the room between two [1/m]. They begin as they would go alone, and come apart as they are solved."""
+LITTLE = 0.03
+"""Who is guessed to be short of room by less has all of it [m]: only what is far from apart may be short of it."""
 TRIED, TURNED = np.linspace(-1.2, 1.2, 49), 0.05
 """Angles off the way from one to the other that a wall is guessed to have [rad], and what gap is given for less of that [m/rad²]."""
 GRID = 0.02
@@ -59,6 +61,8 @@ def passing(one: str, other: str, margin: float = 0.0, only: Sequence[str] = (""
         short = stage.unknowns.add("short", np.zeros(1), 0.0, INF)
         sides = ((one, 1.0), (other, -1.0))
         found = [_stays(meeting, who, held[who], wall, short, origin, side, margin) for who, side in sides]
+        if stage.unknowns.guess[short[0]] < LITTLE:
+            stage.unknowns.high[short] = stage.unknowns.guess[short] = 0.0
         return [*found, _steady(wall), _pressed(short)]
 
     return bond

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import casadi as ca
@@ -110,14 +111,11 @@ class Dodge(NamedTuple):
 
 def strides(who: str, q: np.ndarray) -> list[Law]:
     """Return that a target ends about as in a stride (n,), which may still be a swerve, and no fall."""
-    far = STRIDE["joints"]
-    joints = range(ROOT, len(q))
-    return [
-        Between(who, END, tuple(joints), q[ROOT:] - far, q[ROOT:] + far),
-        Between(who, END, (2,), q[2] - STRIDE["height"], q[2] + STRIDE["height"]),
-        Between(who, END, (4, 5), q[4:ROOT] - STRIDE["lean"], q[4:ROOT] + STRIDE["lean"]),
-        Between(who, END, (2,), -STRIDE["falls"], STRIDE["falls"], rates=True),
+    near: list[Law] = [
+        Between(who, END, tuple(range(first, end)), (q[first:end] - far).tolist(), (q[first:end] + far).tolist())
+        for first, end, far in ((ROOT, len(q), STRIDE["joints"]), (2, 3, STRIDE["height"]), (4, ROOT, STRIDE["lean"]))
     ]
+    return [*near, Between(who, END, (2,), -STRIDE["falls"], STRIDE["falls"], rates=True)]
 
 
 def sphere(body: Body, q: np.ndarray) -> tuple[np.ndarray, float]:
@@ -224,7 +222,7 @@ def _beads(body: Body, links: Sequence[str]) -> list[Ball]:
     mine = _held(body, links)
     mid = [
         Ball(Point(a.point.link, (a.point.place + b.point.place) / 2), a.radius)
-        for a, b in zip(mine, mine[1:], strict=False)
+        for a, b in pairwise(mine)
         if a.point.link == b.point.link
     ]
     return [*mine, *mid]

@@ -16,8 +16,8 @@ from interplay.scene.scene import Scene
 from interplay.spacetime.actions import Action, Jump, Pivot, Run, Stand, Walk
 from interplay.spacetime.body import Body
 from interplay.spacetime.composing import FREE, Score, composed_all, scored
-from interplay.spacetime.laws import AtTime, OnTop, Reaches
 from interplay.spacetime.encounters import dodges, passes, score_of, tackles
+from interplay.spacetime.laws import AtTime, OnTop, Reaches
 from interplay.spacetime.performing import Performance, perform
 from interplay.spacetime.problem import Law
 from interplay.spacetime.solving import Progress
