@@ -16,6 +16,7 @@ from interplay.spacetime.actions import Doing, Gaits, Walk  # noqa: E402
 from interplay.spacetime.avoiding import balls  # noqa: E402
 from interplay.spacetime.blocks import Program  # noqa: E402
 from interplay.spacetime.body import Body  # noqa: E402
+from interplay.spacetime.clearing import ArmsClear, LegsClear  # noqa: E402
 from interplay.spacetime.composing import Score, composed_all  # noqa: E402
 from interplay.spacetime.ends import moved  # noqa: E402
 from interplay.spacetime.gaits import GAITS, guess  # noqa: E402
@@ -111,12 +112,24 @@ def test_a_tackle_and_a_dodge_hold_against_what_is_known(crossing):
     """Each says nothing where not exactly one of both is free; derivatives are exact, names say who and what."""
     for bond, free in ((Tackle("ben", "ann", 3.0), "ben"), (Dodge("ann", "ben", 0.2), "ann")):
         stage, blocks = staged(crossing, bond, [free])
-        mine = [b for b in blocks if b.kernel.name in ("tackle", "late", "dodge")]
+        mine = [b for b in blocks if b.kernel.name in ("tackle", "arms off", "dodge")]
         assert mine
         assert differs(stage, mine) < 1e-4
         assert "ann" in mine[0].label(0, 0)
         both, _ = staged(crossing, bond)
-        assert not [b for b in meet(bond)(both) if b.kernel.name in ("tackle", "late", "dodge")]
+        assert not [b for b in meet(bond)(both) if b.kernel.name in ("tackle", "arms off", "dodge")]
+
+
+def test_limbs_keep_clear(crossing):
+    """Of whoever is free; derivatives are exact, a stride is clear, and names say what is near what."""
+    stage, _ = staged(crossing, passing("ann", "ben"), ["ann"])
+    for law in (ArmsClear, LegsClear):
+        assert law("ben")(stage) == []
+        blocks = law("ann")(stage)
+        assert differs(stage, blocks) < 1e-4
+        program = Program(stage.unknowns, blocks)
+        assert (program.values(stage.unknowns.guess)[1] <= program.high + 0.6).all()
+        assert blocks[0].label(0, 0).endswith("of ann")
 
 
 def test_a_bounding_sphere_holds_trunk_and_head(crossing):

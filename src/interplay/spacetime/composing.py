@@ -117,7 +117,7 @@ def composed_all(
 ) -> Found:
     """Return the motions of several characters: jointly, or by a horizon, where somebody tackles, which ``last`` decides.
 
-    All that binds characters is one meeting.
+    All that binds characters is one meeting; what holds twice, as of one who dodges two, holds once.
     """
     contest = any(isinstance(bond, Tackle | Dodge) for bond in bonds_of(further))
     if contest != (schedule == "horizon"):
@@ -127,7 +127,8 @@ def composed_all(
     if schedule == "layered" and len(scores) > 1:
         raise InputError(f"schedule {schedule}: expected one character that acts, got {len(scores)}")
     if bonds := bonds_of(further):
-        further = [*(law for law in further if not isinstance(law, Meet)), meet(*bonds)]
+        others = [law for law in further if not isinstance(law, Meet)]
+        further = [*(law for k, law in enumerate(others) if law not in others[:k]), meet(*bonds)]
     roles, laws = dict[str, Role](), list[Law]()
     for who, score in scores.items():
         roles[who] = begun(score, schedule != "layered")

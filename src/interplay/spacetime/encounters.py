@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from interplay.errors import InputError, unknown_name
+from interplay.spacetime.clearing import ArmsClear, LegsClear
 from interplay.spacetime.composing import Score
 from interplay.spacetime.looking import look
 from interplay.spacetime.meeting import meet
@@ -23,7 +24,7 @@ FARTHEST = 1.5
 def passes(scores: Mapping[str, Score], one: str, other: str, margin: float) -> Sequence[Law]:
     """Return that two keep so far from each other [m], whoever gives way."""
     _two(scores, one, other)
-    return [meet(passing(one, other, margin))]
+    return [meet(passing(one, other, margin)), ArmsClear(one), ArmsClear(other)]
 
 
 def tackles(scores: Mapping[str, Score], he: str, she: str, speed: float) -> Sequence[Law]:
@@ -34,13 +35,13 @@ def tackles(scores: Mapping[str, Score], he: str, she: str, speed: float) -> Seq
             f"{he} tackles {she}: his steps end {far:.1f} m from where hers do; expected {FARTHEST:g} m at most: "
             "place him where his way meets hers"
         )
-    return [meet(Tackle(he, she, speed), look(he, she, EYES["tackler"]))]
+    return [meet(Tackle(he, she, speed), look(he, she, EYES["tackler"])), ArmsClear(he), LegsClear(he)]
 
 
 def dodges(scores: Mapping[str, Score], she: str, he: str, margin: float) -> Sequence[Law]:
     """Return that one is out of a tackler's bounding sphere at the end, by a margin [m], and ends about as in a stride."""
     hers, _ = _two(scores, she, he)
-    return [meet(Dodge(she, he, margin), look(she, he, EYES["target"])), *strides(she, _end(hers))]
+    return [meet(Dodge(she, he, margin), look(she, he, EYES["target"])), ArmsClear(she), *strides(she, _end(hers))]
 
 
 def score_of(who: str, scores: Mapping[str, Score]) -> Score:

@@ -29,7 +29,7 @@ class Meeting:
         begins = {who: _seconds(roles[who].phases[: window.first]) for who, window in stage.windows.items()}
         known = [_seconds(role.phases) for who, role in roles.items() if who not in stage.parts]
         if seconds is None and known:
-            seconds = known[0]
+            seconds = max(known)  # who is not free has planned to be there then, or will
         span = max(_seconds(role.phases) for role in roles.values()) if seconds is None else seconds
         low, high = (0.1, 100.0) if seconds is None else (seconds, seconds)
         self.duration = unknowns.add("duration", np.array([span]), low, high)

@@ -11,9 +11,10 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from interplay.spacetime.avoiding import BETWEEN, Ball, balls
+from interplay.spacetime.avoiding import BETWEEN, Ball
 from interplay.spacetime.blocks import INF, Block, Kernel
 from interplay.spacetime.body import Body
+from interplay.spacetime.clearing import held
 from interplay.spacetime.meeting import Bond, Meeting, place_of
 from interplay.spacetime.sharing import Curve, Moments
 
@@ -46,21 +47,18 @@ def passing(one: str, other: str, margin: float = 0.0, only: Sequence[str] = (""
         if not {one, other} & set(stage.parts):
             return []
         bodies = {who: stage.problem.roles[who].body for who in (one, other)}
-        held = {
-            who: [ball for ball in balls(body) if body.links[ball.point.link].name.endswith(tuple(only))]
-            for who, body in bodies.items()
-        }
-        times, ways = _together(meeting, held)
+        mine = {who: held(body, only) for who, body in bodies.items()}
+        times, ways = _together(meeting, mine)
         middles = np.stack([way[:, 0] for way in ways])
         swerve = apart(times, middles, ROOM + margin) - middles
         ways = [way + off[:, None] for way, off in zip(ways, swerve, strict=True)]
         nearest = int(np.argmin(np.linalg.norm(ways[1][:, 0] - ways[0][:, 0], axis=1)))
         origin = (ways[0][nearest, 0] + ways[1][nearest, 0]) / 2
-        radii = [np.array([ball.radius for ball in mine]) for mine in held.values()]
+        radii = [np.array([ball.radius for ball in of]) for of in mine.values()]
         wall = meeting.curve(times, between(ways, radii, origin))
         short = stage.unknowns.add("short", np.zeros(1), 0.0, INF)
         sides = ((one, 1.0), (other, -1.0))
-        found = [_stays(meeting, who, held[who], wall, short, origin, side, margin) for who, side in sides]
+        found = [_stays(meeting, who, mine[who], wall, short, origin, side, margin) for who, side in sides]
         if stage.unknowns.guess[short[0]] < LITTLE:
             stage.unknowns.high[short] = stage.unknowns.guess[short] = 0.0
         return [*found, _steady(wall), _pressed(short)]

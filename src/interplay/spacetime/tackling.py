@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 import casadi as ca
 import numpy as np
 
 from interplay.errors import InputError
-from interplay.spacetime.avoiding import BETWEEN, Ball, balls
+from interplay.spacetime.avoiding import Ball
 from interplay.spacetime.blocks import INF, Block, Kernel
 from interplay.spacetime.body import ROOT, SIDES, Body, Point
+from interplay.spacetime.clearing import ARM, beads, held, late, names, near
 from interplay.spacetime.ends import Knots
 from interplay.spacetime.laws import Between
-from interplay.spacetime.limbs import NEAREST, nearness
+from interplay.spacetime.limbs import NEAREST
 from interplay.spacetime.meeting import Meeting, bonds_of, place_of, places
 from interplay.spacetime.passing import passing
 from interplay.spacetime.problem import END, Found, Law
@@ -25,8 +25,6 @@ TRUNK = ("pelvis", "abdomen", "chest", "neck", "head")
 """Links that the bounding sphere of a tackler holds, and that a target keeps out of it."""
 UPPER, LOWER = ("abdomen", "chest", "neck", "head"), ("pelvis", "thigh", "shank", "foot")
 """Links that have a wall of their own between tackler and target: legs stride ahead of trunks."""
-ARM, LEG, BELLY = ("upper_arm", "forearm", "hand"), ("thigh", "shank"), ("abdomen", "pelvis")
-"""Links of arms, which reach past the walls, of legs, and what of his own his arms could go through as he reaches around her."""
 HIT = "chest"
 """What a tackler hits with, and what he hits."""
 CLOSE = 0.04
@@ -35,10 +33,6 @@ LOW = (-0.15, 0.25)
 """How far above him what he hits may be [m]."""
 AROUND, BEHIND, LEVEL = (0.02, 0.3), -0.1, 0.3
 """How far his palms are beside her, beyond the ball in her chest, behind its middle at most, and above or below it at most [m]."""
-LATE = 0.5
-"""How long before the end arms of both begin to be where the other is, and his knees near the ground [s]."""
-SPARE = 0.012
-"""How much farther off balls of limbs keep than they are thick [m]: between two in one limb it is nearer."""
 STRIDE = {"joints": 0.5, "height": 0.08, "lean": 0.25, "falls": 0.5}
 """How far from her stride a target may end: joints, lean [rad], height [m], and how fast she falls or rises [m/s]."""
 
@@ -80,7 +74,7 @@ class Tackle(NamedTuple):
         where, kernel = np.concatenate([part.q[-1], part.v[-1]])[None], Kernel("tackle", 2 * n, 6, inner)
         hits = Block(kernel, where, at[None], np.array([low]), np.array([high]), lambda p, r: f"{he} tackles {she}")
         walls = [passing(he, she, only=only) for only in (UPPER, LOWER)]
-        return [hits, *_late(meeting, he, she), *(block for wall in walls for block in wall(meeting))]
+        return [hits, _arms_off(meeting, he, she), *(block for wall in walls for block in wall(meeting))]
 
 
 class Dodge(NamedTuple):
@@ -97,7 +91,7 @@ class Dodge(NamedTuple):
             return []
         roles = meeting.stage.problem.roles
         body, (centre, radius) = roles[she].body, sphere(roles[he].body, _known(meeting, he).q[-1])
-        mine = _held(body, TRUNK)
+        mine = held(body, TRUNK)
 
         def inner(y: Any, c: Any) -> tuple[Any, Any]:
             off = [ca.norm_2(place_of(body, ball.point, y) - c[:3]) - ball.radius for ball in mine]
@@ -120,7 +114,7 @@ def strides(who: str, q: np.ndarray) -> list[Law]:
 
 def sphere(body: Body, q: np.ndarray) -> tuple[np.ndarray, float]:
     """Return the bounding sphere of a tackler's trunk and head: about the middle of his chest."""
-    mine = _held(body, TRUNK)
+    mine = held(body, TRUNK)
     at = places(body, [ball.point for ball in mine], q[None]).reshape(-1, 3)
     centre = places(body, [_ball(body, HIT).point], q[None])[0]
     return centre, max(float(np.linalg.norm(p - centre)) + ball.radius for p, ball in zip(at, mine, strict=True))
@@ -139,9 +133,9 @@ def outcomes(found: Found) -> dict[str, float]:
         d = (there - here)[:2]
         far = float(np.linalg.norm(d))
         centre, radius = sphere(his.body, x[his.q[-1]])
-        held = _held(hers.body, TRUNK)
-        at = places(hers.body, [ball.point for ball in held], x[hers.q[-1]][None]).reshape(-1, 3)
-        out = min(float(np.linalg.norm(p - centre)) - ball.radius for p, ball in zip(at, held, strict=True)) - radius
+        trunk = held(hers.body, TRUNK)
+        at = places(hers.body, [ball.point for ball in trunk], x[hers.q[-1]][None]).reshape(-1, 3)
+        out = min(float(np.linalg.norm(p - centre)) - ball.radius for p, ball in zip(at, trunk, strict=True)) - radius
         said[f"{he}: chest from {she}'s at the end [m]"] = far - sum(chest.radius for chest in chests)
         said[f"{he}: closes with {she} at the end at [m/s]"] = float((goes - comes)[:2] @ d) / far
         said[f"{she}: out of {he}'s bounding sphere at the end by [m]"] = out
@@ -163,73 +157,38 @@ def horizon(laws: Sequence[Law], last: str | None) -> Horizon:
     return Horizon((*tacklers, she), last or she)
 
 
-def _late(meeting: Meeting, he: str, she: str) -> list[Block]:
-    """Return what keeps arms off the other's trunk and arms, and his own arms, legs and the ground off each other, near the end.
+def _arms_off(meeting: Meeting, he: str, she: str) -> Block:
+    """Return what keeps arms of each off the other's trunk, and arms off arms, near the end: he is free, she is known.
 
-    He is free, she is known: where she is at his knots is a line in time about when they are guessed to be.
+    Where she is at his knots is a line in time about when they are guessed to be.
     """
     part, clock, her = meeting.stage.parts[he], meeting.clocks[he], meeting.stage.problem.roles[she].body
-    body, n, guess = part.body, part.body.n, meeting.stage.unknowns.guess
-    mine, known = _beads(body, (*ARM, *TRUNK, *LEG)), _beads(her, (*ARM, *TRUNK))
-    my, hers = ([of.links[ball.point.link].name for ball in balls] for of, balls in ((body, mine), (her, known)))
-    off = [
-        (a, b)
-        for a, one in enumerate(my)
-        for b, other in enumerate(hers)
-        if not one.endswith(LEG) and (one.endswith(ARM) or other.endswith(ARM))
+    n, times = part.body.n, meeting.stage.unknowns.guess[clock.times]
+    mine, known = beads(part.body, (*ARM, *TRUNK)), beads(her, (*ARM, *TRUNK))
+    my, hers = names(part.body, mine), names(her, known)
+    pairs = [
+        (a, b) for a, one in enumerate(my) for b, other in enumerate(hers) if one.endswith(ARM) or other.endswith(ARM)
     ]
-    own = [
-        (a, b)
-        for a, one in enumerate(my)
-        for b, other in enumerate(my)
-        if (one.endswith(ARM) and other in BELLY) or (one == "left_shank" and other in ("right_shank", "right_thigh"))
-    ] + [
-        (a, b)
-        for a, one in enumerate(my)
-        for b, other in enumerate(my)
-        if (one, other) == ("left_thigh", "right_shank")
-    ]
-    times = guess[clock.times]
-    knots = [k for k in range(part.intervals + 1) if times[k] > times[-1] - LATE and k not in part.given]
+    knots = late(part, times)
     seen, ways = meeting.guessed(she, [ball.point for ball in known])
     speeds = np.gradient(ways, seen, axis=0)
     at, goes = (np.stack([np.interp(times[knots], seen, c) for c in of.T], axis=1) for of in (ways, speeds))
-    size, legs = 3 * len(known), [a for a, one in enumerate(my) if one.endswith(LEG)]
+    size = 3 * len(known)
 
     def inner(y: Any, c: Any) -> tuple[Any, Any]:
-        place = [place_of(body, ball.point, y[:n]) for ball in mine]
-        other = c[:size] + (y[n] - c[-1]) * c[size : 2 * size]
-        there = [other[3 * b : 3 * b + 3] for b in range(len(known))]
-        rows = [nearness(ca.sumsqr(place[a] - there[b]), mine[a].radius + known[b].radius + SPARE) for a, b in off]
-        rows += [nearness(ca.sumsqr(place[a] - place[b]), mine[a].radius + mine[b].radius + SPARE) for a, b in own]
-        return 0, ca.vertcat(*rows, *(mine[a].radius + BETWEEN - place[a][2] for a in legs))
+        place = [place_of(part.body, ball.point, y[:n]) for ball in mine]
+        there = ca.reshape(c[:size] + (y[n] - c[-1]) * c[size : 2 * size], 3, len(known))
+        return 0, ca.vertcat(*(near(place[a] - there[:, b], mine[a], known[b]) for a, b in pairs))
 
-    names = [f"{my[a]} of {he} off {hers[b]} of {she}" for a, b in off]
-    names += [f"{my[a]} off {my[b]} of {he}" for a, b in own] + [f"{my[a]} of {he} off the ground" for a in legs]
-    high = np.tile([NEAREST] * len(off + own) + [0.0] * len(legs), (len(knots), 1))
     where = np.concatenate([part.q[knots], clock.times[knots][:, None]], axis=1)
     constants = np.concatenate([at, goes, times[knots][:, None]], axis=1)
-    kernel = Kernel("late", n + 1, 2 * size + 1, inner)
-    return [Block(kernel, where, constants, np.full_like(high, -INF), high, lambda p, r: names[r])]
-
-
-def _held(body: Body, links: Sequence[str]) -> list[Ball]:
-    return [ball for ball in balls(body) if body.links[ball.point.link].name.endswith(tuple(links))]
-
-
-def _beads(body: Body, links: Sequence[str]) -> list[Ball]:
-    """Return balls in links, and those between two in one: nothing fits through."""
-    mine = _held(body, links)
-    mid = [
-        Ball(Point(a.point.link, (a.point.place + b.point.place) / 2), a.radius)
-        for a, b in pairwise(mine)
-        if a.point.link == b.point.link
-    ]
-    return [*mine, *mid]
+    high, kernel = np.full((len(knots), len(pairs)), NEAREST), Kernel("arms off", n + 1, 2 * size + 1, inner)
+    said = [f"{my[a]} of {he} off {hers[b]} of {she}" for a, b in pairs]
+    return Block(kernel, where, constants, np.full_like(high, -INF), high, lambda p, r: said[r])
 
 
 def _ball(body: Body, link: str) -> Ball:
-    return _held(body, [link])[0]
+    return held(body, [link])[0]
 
 
 def _moving(body: Body, point: Point, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
