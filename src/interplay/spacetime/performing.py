@@ -81,11 +81,12 @@ class Performance(NamedTuple):
         if far < BESIDE:
             return Camera(follow=f"{names[0]}/pelvis", distance=3.2, azimuth=110.0 if len(names) == 1 else 215.0)
         gone = ways[:, -1] - ways[:, 0]
-        across = np.array([-apart[0, 1], apart[0, 0]])
-        across *= -np.sign(across @ gone.sum(axis=0)) or 1.0
-        slowest = names[int(np.argmin(np.linalg.norm(gone, axis=1)))]
-        azimuth = float(np.degrees(np.arctan2(across[1], across[0])))
-        return Camera(follow=f"{slowest}/pelvis", distance=3.2 + 0.3 * far, azimuth=azimuth)
+        slowest = int(np.argmin(np.linalg.norm(gone, axis=1)))
+        ahead = ways[0 if slowest else 1, 0] - ways[slowest, 0]
+        across = np.array([-ahead[1], ahead[0]])
+        x, y = ahead - 0.7 * across * (np.sign(across @ gone.sum(axis=0)) or 1.0)  # others come from behind her, aside
+        azimuth = float(np.degrees(np.arctan2(y, x)))
+        return Camera(follow=f"{names[slowest]}/pelvis", distance=3.2 + 0.2 * far, azimuth=azimuth)
 
     def write(self, folder: str | Path, parameters: dict[str, Any] | None = None) -> Path:
         """Write recording, scene, clip and report into a folder."""
