@@ -32,11 +32,11 @@ class Tackled(base.Composition):
     class Parameters(base.Parameters):
         """How fast, and from where."""
 
-        walk: float = Field(1.3, ge=1.0, le=1.6, description="speed of her walk [m/s]")
-        run: float = Field(3.0, ge=2.5, le=3.5, description="speed of his run [m/s]")
-        side: float = Field(50.0, ge=20, le=80, description="where he comes from, to the left of her way [deg]")
-        hit: float = Field(3.5, ge=2.5, le=4.5, description="at which speed he meets her [m/s]")
-        margin: float = Field(0.2, ge=0.0, le=0.4, description="how far she plans to be out of his sphere [m]")
+        walk: float = Field(1.3, ge=1.2, le=1.4, description="speed of her walk [m/s]")
+        run: float = Field(3.0, ge=2.8, le=3.2, description="speed of his run [m/s]")
+        side: float = Field(50.0, ge=40, le=60, description="where he comes from, to the left of her way [deg]")
+        hit: float = Field(3.5, ge=3.2, le=3.8, description="at which speed he meets her [m/s]")
+        margin: float = Field(0.2, ge=0.1, le=0.3, description="how far she plans to be out of his sphere [m]")
 
     p: Parameters
 

@@ -90,6 +90,10 @@ def scored(
         Fixed(who, timing="timing" not in free, footprints="footprints" not in free),
     ]
     if not ends:
+        if seconds is not None:
+            raise InputError(
+                f"{who} for {seconds:g} s: expected no seconds in a horizon: it lasts as the target's steps do"
+            )
         return Score(doing, tuple(laws))
     laws.append(Given(who, END, *doing.end, free=() if doing.there else (0, 1)))
     turned = abs(float(doing.end[0][3] - row.knots.q[0, 3])) > TURNED
