@@ -13,7 +13,6 @@ from interplay.spacetime.performing import Performance
 from interplay.spacetime.solving import Progress
 from interplay.spacetime.words import compose, pass_by, walk
 
-
 STEP = 0.62
 """About how long a step at 1 m/s is; others go with the root of the speed [m]."""
 

@@ -1,8 +1,7 @@
-"""Tacklers who run at one who walks and dodges: who adjusts last decides (liu2006, 6.3)."""
+"""A runner tackles one who walks, and dodges: who adjusts last decides (liu2006, 6.3)."""
 
 from __future__ import annotations
 
-from itertools import combinations
 from math import cos, pi, radians, sin
 from typing import ClassVar
 
@@ -14,11 +13,13 @@ from interplay.spacetime.body import Body
 from interplay.spacetime.gaits import paced
 from interplay.spacetime.performing import Performance
 from interplay.spacetime.solving import Progress
-from interplay.spacetime.words import Held, compose, dodge, pass_by, run, tackle, walk
+from interplay.spacetime.words import compose, dodge, run, tackle, walk
 
-SHE = "ann"
+SHE, HE = "ann", "ben"
+STEPS = 3
+"""How many steps she walks until they meet."""
 SHORT = 0.3
-"""How far before hers a tackler's steps end [m]: chests are between."""
+"""How far before hers his steps end [m]: chests are between."""
 
 
 class Tackled(base.Composition):
@@ -26,8 +27,7 @@ class Tackled(base.Composition):
 
     name: ClassVar[str] = "tackled"
     summary: ClassVar[str] = "a runner tackles a walker, who dodges in vain"
-    last: ClassVar[str] = "ben"
-    tacklers: ClassVar[dict[str, ip.Humanoid]] = {"ben": ip.Humanoid(1.80, 75, springs=True)}
+    last: ClassVar[str] = HE
 
     class Parameters(base.Parameters):
         """How fast, and from where."""
@@ -41,22 +41,16 @@ class Tackled(base.Composition):
     p: Parameters
 
     def compose(self, progress: Progress | None = None) -> Performance:
-        """Return the motion of all, until he meets her."""
-        p, steps = self.p, 3
-        scene = ip.Scene().add(ip.Humanoid(1.68, 60, springs=True), SHE)
-        seconds = steps * _half(ip.Humanoid(1.68, 60, springs=True), "walk", p.walk)
-        does, hold = {}, list[Held]()
-        for k, (name, model) in enumerate(self.tacklers.items()):
-            side = radians(p.side) + k * pi  # a second one comes from the other side
-            half = _half(model, "run", p.run)
-            count = max(2, round(seconds / half))
-            far = p.run * half * count + SHORT
-            scene = scene.add(model, name, (p.walk * seconds + far * cos(side), far * sin(side)), side - pi)
-            does[name] = [run(p.run, count)]
-            hit = p.hit + p.walk * (cos(side) - cos(radians(p.side)))  # she walks towards him, or away
-            hold += [tackle(name, SHE, hit), dodge(SHE, name, p.margin)]
-        does[SHE] = [walk(p.walk, steps)]
-        hold += [pass_by(one, other, 0.0) for one, other in combinations(self.tacklers, 2)]
+        """Return the motion of both, until they meet."""
+        p, side = self.p, radians(self.p.side)
+        her, his = ip.Humanoid(1.68, 60, springs=True), ip.Humanoid(1.80, 75, springs=True)
+        seconds, half = STEPS * _half(her, "walk", p.walk), _half(his, "run", p.run)
+        count = max(2, round(seconds / half))
+        far = p.run * half * count + SHORT
+        scene = ip.Scene().add(her, SHE)
+        scene = scene.add(his, HE, (p.walk * seconds + far * cos(side), far * sin(side)), side - pi)
+        does = {HE: [run(p.run, count)], SHE: [walk(p.walk, STEPS)]}
+        hold = [tackle(HE, SHE, p.hit), dodge(SHE, HE, p.margin)]
         return compose(scene, does, hold, schedule="horizon", last=self.last, progress=progress, name=self.name)
 
 
@@ -66,17 +60,6 @@ class Dodged(Tackled):
     name: ClassVar[str] = "dodged"
     summary: ClassVar[str] = "a walker gets out of the way of a runner who tackles"
     last: ClassVar[str] = SHE
-
-
-class TwoTacklers(Dodged):
-    """She gets away from two."""
-
-    name: ClassVar[str] = "two_tacklers"
-    summary: ClassVar[str] = "a walker gets away from two runners who tackle from opposite sides"
-    tacklers: ClassVar[dict[str, ip.Humanoid]] = {
-        "ben": ip.Humanoid(1.80, 75, springs=True),
-        "carl": ip.Humanoid(1.74, 68, springs=True),
-    }
 
 
 def _half(model: ip.Humanoid, kind: str, speed: float) -> float:
