@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 Speed = Annotated[float, Field(strict=True, ge=0.2, le=8)]
 Steps = Annotated[int, Field(strict=True, ge=1, le=50)]
 Angle = Annotated[float, Field(strict=True, ge=-math.tau, le=math.tau)]
+Margin = Annotated[float, Field(strict=True, ge=0, le=1)]
 Moment = Literal["begin", "end"] | Steps
 """Begin, end, or a step: when its foot lands."""
 
@@ -108,11 +110,11 @@ class Jump(_Action):
 
 
 class _Held(Entry):
-    def who(self) -> str:
+    def who(self) -> tuple[str, ...]:
         """Return whom it is about."""
         raise TypeError(f"{type(self).__name__} does not define who()")
 
-    def make(self, score: Score) -> list[Law]:
+    def make(self, scores: Mapping[str, Score]) -> Sequence[Law]:
         """Return what must hold."""
         raise TypeError(f"{type(self).__name__} does not define make()")
 
@@ -125,16 +127,17 @@ class Reach(_Held):
     when: Moment = Field(description="begin, end, or the step whose foot lands then")
     still: Flag = Field(False, description="whether it rests there for a moment")
 
-    def who(self) -> str:
+    def who(self) -> tuple[str, ...]:
         """Return whose it is."""
-        return str(self.reach).split("/")[0]
+        return (str(self.reach).split("/")[0],)
 
-    def make(self, score: Score) -> list[Law]:
+    def make(self, scores: Mapping[str, Score]) -> Sequence[Law]:
         """Return the law."""
         from interplay.spacetime.laws import Reaches
 
         x, y, z = self.at
         who, _, site = str(self.reach).partition("/")
+        score = scores[who]
         score.doing.body.scene.site(str(self.reach))
         return [Reaches(who, site, score.when(self.when), (x, y, z), self.still)]
 
@@ -146,15 +149,15 @@ class Time(_Held):
     of: ModelName = Field(description="who")
     when: Steps = Field(description="the step whose foot lands then")
 
-    def who(self) -> str:
+    def who(self) -> tuple[str, ...]:
         """Return who."""
-        return str(self.of)
+        return (str(self.of),)
 
-    def make(self, score: Score) -> list[Law]:
+    def make(self, scores: Mapping[str, Score]) -> Sequence[Law]:
         """Return the law."""
         from interplay.spacetime.laws import AtTime
 
-        return [AtTime(str(self.of), score.when(self.when), self.time)]
+        return [AtTime(str(self.of), scores[str(self.of)].when(self.when), self.time)]
 
 
 class Height(_Held):
@@ -164,15 +167,71 @@ class Height(_Held):
     of: ModelName = Field(description="who")
     when: Moment = Field(description="begin, end, or the step whose foot lands there")
 
-    def who(self) -> str:
+    def who(self) -> tuple[str, ...]:
         """Return who."""
-        return str(self.of)
+        return (str(self.of),)
 
-    def make(self, score: Score) -> list[Law]:
+    def make(self, scores: Mapping[str, Score]) -> Sequence[Law]:
         """Return the law."""
         from interplay.spacetime.laws import OnTop
 
-        return [OnTop(str(self.of), score.when(self.when).phase, self.height)]
+        return [OnTop(str(self.of), scores[str(self.of)].when(self.when).phase, self.height)]
+
+
+class PassBy(_Held):
+    """Two whose ways cross pass each other by, whoever gives way."""
+
+    pass_by: Annotated[list[ModelName], Field(min_length=2, max_length=2)] = Field(
+        description="who, such as [ann, ben]"
+    )
+    margin: Margin = Field(0.1, description="how far they keep from each other at least [m]")
+
+    def who(self) -> tuple[str, ...]:
+        """Return both."""
+        return tuple(map(str, self.pass_by))
+
+    def make(self, scores: Mapping[str, Score]) -> Sequence[Law]:
+        """Return the law."""
+        from interplay.spacetime.encounters import passes
+
+        one, other = self.who()
+        return passes(scores, one, other, self.margin)
+
+
+class Tackle(_Held):
+    """At the end one meets another's chest with his, hands around it; schedule: horizon."""
+
+    tackle: ModelName = Field(description="whom")
+    by: ModelName = Field(description="who")
+    speed: Speed = Field(3.5, description="at which speed [m/s]")
+
+    def who(self) -> tuple[str, ...]:
+        """Return both."""
+        return str(self.by), str(self.tackle)
+
+    def make(self, scores: Mapping[str, Score]) -> Sequence[Law]:
+        """Return the law."""
+        from interplay.spacetime.encounters import tackles
+
+        return tackles(scores, str(self.by), str(self.tackle), self.speed)
+
+
+class Dodge(_Held):
+    """At the end one is out of the bounding sphere of another who tackles; schedule: horizon."""
+
+    dodge: ModelName = Field(description="whom")
+    by: ModelName = Field(description="who")
+    margin: Margin = Field(0.2, description="how far out of it [m]")
+
+    def who(self) -> tuple[str, ...]:
+        """Return both."""
+        return str(self.by), str(self.dodge)
+
+    def make(self, scores: Mapping[str, Score]) -> Sequence[Law]:
+        """Return the law."""
+        from interplay.spacetime.encounters import dodges
+
+        return dodges(scores, str(self.by), str(self.dodge), self.margin)
 
 
 if TYPE_CHECKING:
@@ -194,7 +253,13 @@ class CompositionFile(Entry):
         min_length=1, max_length=4, description="what each does, one after another"
     )
     hold: list[AnyHeld] = Field([], description="what must hold when")
-    schedule: Literal["joint", "layered"] = Field("joint", description="all at once, or before, after, across a seam")
+    schedule: Literal["joint", "layered", "horizon"] = Field(
+        "joint",
+        description="all at once; before, after, across a seam; or each against the others' plans, who tackle and dodge",
+    )
+    last: ModelName | None = Field(
+        None, description="who adjusts last in a horizon, and decides; by default who is tackled"
+    )
     free: list[Literal["timing", "footprints"]] = Field(
         ["timing", "footprints"], description="what else than the motion is found"
     )

@@ -11,7 +11,7 @@ import interplay as ip
 from interplay.composition import Composition
 from interplay.errors import unknown_name
 from interplay.models.base import solid_shapes
-from interplay.script.actions import CompositionFile, Time
+from interplay.script.actions import CompositionFile, Dodge, Tackle, Time
 from interplay.script.file import filled, parameter_class, validated
 from interplay.script.reader import Document, read
 from interplay.script.scenario import Problems, defaults
@@ -20,6 +20,7 @@ from interplay.spacetime.composing import Score, composed_all, scored
 from interplay.spacetime.performing import Performance, perform
 from interplay.spacetime.problem import Law
 from interplay.spacetime.solving import Progress
+from interplay.spacetime.tackling import outcomes
 
 DEEPEST = 0.02
 """How far a character may be in something else at the beginning [m]."""
@@ -68,10 +69,13 @@ class ScriptComposition(Composition):
                     raise unknown_name("model", str(who), self.file.models)
         for entry in self.file.hold:
             with problems.at(entry):
-                if entry.who() not in self.file.actions:
-                    raise unknown_name("model that acts", entry.who(), self.file.actions)
+                for who in entry.who():
+                    if who not in self.file.actions:
+                        raise unknown_name("model that acts", who, self.file.actions)
                 if isinstance(entry, Time):
                     self._check_order(entry)
+                if isinstance(entry, Tackle | Dodge) and self.file.schedule != "horizon":
+                    raise ip.InputError("expected schedule: horizon, by which those who tackle and dodge plan in turn")
         problems.raise_any()
         with problems.at_line(self.filled.line(("models",))):
             _ = scene.model
@@ -103,14 +107,16 @@ class ScriptComposition(Composition):
         for who, actions in file.actions.items():
             with problems.at_line(who.line):
                 made = [action.make() for action in actions]
-                scores[str(who)] = scored(Body(scene, str(who)), made, progress, free=file.free, seconds=file.seconds)
+                body, ends = Body(scene, str(who)), file.schedule != "horizon"
+                scores[str(who)] = scored(body, made, progress, free=file.free, seconds=file.seconds, ends=ends)
         problems.raise_any()
         laws: list[Law] = []
         for entry in file.hold:
             with problems.at(entry):
-                laws += entry.make(scores[entry.who()])
+                laws += entry.make(scores)
         problems.raise_any()
-        return perform(self.name, composed_all(scores, laws, file.schedule, progress))
+        last = None if file.last is None else str(file.last)
+        return perform(self.name, composed_all(scores, laws, file.schedule, progress, last), between=outcomes)
 
 
 def _check_fit(body: Body) -> None:

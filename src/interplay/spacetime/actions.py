@@ -124,6 +124,8 @@ class Walk(NamedTuple):
         """Append half cycles, each bent by its share."""
         for _ in range(self.steps):
             half = done.gaits.half(self.kind, self.speed, done.leads)
+            if done.row is None:
+                half = half._replace(knots=moved(half.knots, np.zeros(3), placed(done.body)))
             done = done.then(half.ramped(done.factor(half)).bent(self.turn / self.steps), half)
         if self.turn and done.row:
             (ahead, aside, *_), yaw = done.row.knots.v[-1], float(done.row.knots.q[-1, 3])
@@ -188,6 +190,11 @@ class Jump(NamedTuple):
         done = done.then(crude_jump(done.body, q0, self.ahead, self.up), steps=False)
         crouch = Between(done.body.name, When(begin + 1), (2,), -INF, (1.0 - CROUCH) * float(q0[2]))
         return done._replace(landings=(*done.landings, landing), laws=(*done.laws, crouch), there=True)
+
+
+def placed(body: Body) -> np.ndarray:
+    """Return where its scene has a body, and which way it faces: x, y, yaw."""
+    return place_of(body.coordinates(body.scene.qpos))
 
 
 def stance(body: Body) -> np.ndarray:

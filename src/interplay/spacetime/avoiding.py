@@ -1,7 +1,8 @@
-"""Bodies of different characters keep off each other: of people side by side, each stays on one side of a wall that nobody sees.
+"""Bodies of different characters keep off each other: each stays on one side of a wall that nobody sees.
 
 A plane between two convex things is what keeps them apart; of it both read one number, where the ways of all their parts would be
-functions of time that one is tied to and the other reads.
+functions of time that one is tied to and the other reads. Of people side by side it stands still; between those whose ways cross it turns
+and goes along: its angle and place are functions of real time.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ from interplay.spacetime.meeting import Bond, Meeting, place_of
 
 NEAR = 0.12
 """Balls that are guessed to come nearer than so much to the wall stay on their side of it [m]; others are farther than they can come."""
+LONG = 2.0
+"""How many times as long as thick something is that has balls at both ends."""
 BETWEEN = 0.004
 """How far from the wall they stay at knots [m]: between them they may come nearer."""
 
@@ -33,7 +36,7 @@ class Ball(NamedTuple):
 
 
 def balls(body: Body) -> list[Ball]:
-    """Return balls in what is solid of a character: at both ends of capsules, in the middle of all else."""
+    """Return balls in what is solid of a character: at both ends of capsules and of what is long, in the middle of all else."""
     m, out = body.scene.model, []
     solid = solid_shapes(m)
     for link, b in enumerate(body.bodies):
@@ -44,8 +47,11 @@ def balls(body: Body) -> list[Ball]:
             if m.geom_type[g] == mujoco.mjtGeom.mjGEOM_CAPSULE:
                 along = size[1] * rotation(m.geom_quat[g])[:, 2]
                 out += [Ball(Point(link, middle + end * along), float(size[0])) for end in (-1.0, 1.0)]
-            else:
-                out.append(Ball(Point(link, middle), float(np.median(size))))
+                continue
+            longest, radius = int(np.argmax(size)), float(np.median(size))
+            along = (size[longest] - radius) * rotation(m.geom_quat[g])[:, longest]
+            ends = (-1.0, 1.0) if size[longest] > LONG * radius else (0.0,)
+            out += [Ball(Point(link, middle + end * along), radius) for end in ends]
     return out
 
 

@@ -9,14 +9,17 @@ from typing import NamedTuple
 import numpy as np
 
 from interplay.errors import InputError, pick
-from interplay.spacetime.actions import Action, Doing, Gaits
+from interplay.spacetime.actions import Action, Doing, Gaits, placed
 from interplay.spacetime.body import Body
 from interplay.spacetime.laws import Fixed, Given, Heads, InAll, Lasts, PerDistance
+from interplay.spacetime.meeting import Meet, bonds_of, meet
 from interplay.spacetime.part import Style
 from interplay.spacetime.problem import BEGIN, END, Found, Law, Problem, Role, Schedule, When, find
 from interplay.spacetime.schedules import Joint, Layered
 from interplay.spacetime.solving import Progress
+from interplay.spacetime.splicing import headed
 from interplay.spacetime.styles import style
+from interplay.spacetime.tackling import Dodge, Tackle, horizon
 
 TURNED, STANDS = 0.1, 0.1
 """From which turn on it costs nothing to head elsewhere [rad], and how fast along any axis who stands goes at most [m/s]."""
@@ -63,8 +66,12 @@ def scored(
     *,
     free: Sequence[str] = FREE,
     seconds: float | None = None,
+    ends: bool = True,
 ) -> Score:
-    """Return actions as a row that begins and ends as they would alone; ``free``: timing, footprints; how long it lasts, if given."""
+    """Return actions as a row that begins and ends as they would alone.
+
+    ``free``: timing, footprints; ``seconds``: how long it lasts, if given; ``ends``: whether how it ends, and when, is given here.
+    """
     if not actions:
         raise InputError(f"{body.name}: expected at least one action, such as walk")
     for one in free:
@@ -85,13 +92,19 @@ def scored(
     free_place = not doing.there and (paced or seconds is not None)
     laws: list[Law] = [
         Given(who, BEGIN, row.knots.q[0], row.knots.v[0]),
-        Given(who, END, *doing.end, free=(0, 1) if free_place else ()),
         Fixed(who, timing="timing" not in free, footprints="footprints" not in free),
         *doing.laws,
     ]
+    if not ends:
+        if seconds is not None:
+            raise InputError(
+                f"{who} for {seconds:g} s: expected no seconds in a horizon: it lasts as the target's steps do"
+            )
+        return Score(doing, tuple(laws))
+    laws.append(Given(who, END, *doing.end, free=(0, 1) if free_place else ()))
     if seconds is not None:
         laws.append(Lasts(who, seconds))
-    laws.append(PerDistance(who) if paced and free_place else InAll(who))
+    laws.append(PerDistance(who, float(placed(body)[2])) if paced and free_place else InAll(who))
     return Score(doing, tuple(laws))
 
 
@@ -107,16 +120,29 @@ def composed_all(
     further: Sequence[Law] = (),
     schedule: str = "joint",
     progress: Progress | None = None,
+    last: str | None = None,
 ) -> Found:
-    """Return the motions of several characters; a schedule other than joint is for one alone."""
-    if schedule != "joint" and len(scores) > 1:
+    """Return the motions of several characters: jointly, or by a horizon, where somebody tackles, which ``last`` decides.
+
+    All that binds characters is one meeting; what holds twice, as of one who dodges two, holds once.
+    """
+    contest = any(isinstance(bond, Tackle | Dodge) for bond in bonds_of(further))
+    if contest != (schedule == "horizon"):
+        raise InputError(f"schedule {schedule}: expected horizon where somebody tackles or dodges, and only there")
+    if last is not None and not contest:
+        raise InputError(f"last {last!r}: expected only with the schedule horizon")
+    if schedule == "layered" and len(scores) > 1:
         raise InputError(f"schedule {schedule}: expected one character that acts, got {len(scores)}")
+    if bonds := bonds_of(further):
+        others = [law for law in further if not isinstance(law, Meet)]
+        further = [*(law for k, law in enumerate(others) if law not in others[:k]), meet(*bonds)]
     roles, laws = dict[str, Role](), list[Law]()
     for who, score in scores.items():
-        roles[who] = begun(score, schedule == "joint")
+        roles[who] = begun(score, schedule != "layered")
         laws += score.laws
     problem = Problem(roles, [*laws, *further])
-    return find(problem, next(iter(scores.values())).schedule(schedule), sketched=True, progress=progress)
+    turns = horizon(further, last) if contest else next(iter(scores.values())).schedule(schedule)
+    return find(problem, turns, sketched=True, progress=progress)
 
 
 def begun(score: Score, coarse: bool = True) -> Role:
@@ -126,12 +152,14 @@ def begun(score: Score, coarse: bool = True) -> Role:
         raise InputError(f"{body.name}: expected at least one action, such as walk")
     if coarse:
         row = row.on([max(2, ceil(phase.seconds / INTERVAL)) for phase in row.phases])
-    manner, turns = style(body), np.ptp(row.knots.q[:, 3]) > TURNED + WIGGLE
-    own = {
-        id(phase.manner): phase.manner and (turning(phase.manner) if turns else phase.manner) for phase in row.phases
-    }
+    heading, turns = float(placed(body)[2]), np.ptp(row.knots.q[:, 3]) > TURNED + WIGGLE
+
+    def goes(manner: Style) -> Style:
+        return turning(manner) if turns else headed(manner, heading)
+
+    own = {id(phase.manner): phase.manner and goes(phase.manner) for phase in row.phases}
     phases = tuple(phase._replace(manner=own[id(phase.manner)]) for phase in row.phases)
-    return row._replace(phases=phases).role(body, turning(manner) if turns else manner)
+    return row._replace(phases=phases).role(body, goes(style(body)))
 
 
 def turning(manner: Style) -> Style:

@@ -131,9 +131,10 @@ class Lasts(NamedTuple):
 
 
 class PerDistance(NamedTuple):
-    """Effort counts per metre between the beginning and the end of what is free, along x; by default it counts per second."""
+    """Effort counts per metre between the beginning and the end of what is free, along a heading [rad]; by default it counts per second."""
 
     who: str
+    heading: float = 0.0
 
     def __call__(self, stage: Stage) -> list[Block]:
         """Add the distance, and divide by it."""
@@ -141,13 +142,14 @@ class PerDistance(NamedTuple):
         if part is None:
             return []
         guess = stage.unknowns.guess
-        far = max(float(guess[part.q[-1, 0]] - guess[part.q[0, 0]]), 0.1)
+        ahead = np.array([np.cos(self.heading), np.sin(self.heading)])
+        far = max(float(ahead @ (guess[part.q[-1, :2]] - guess[part.q[0, :2]])), 0.1)
         distance = stage.unknowns.add("distance", np.array([far]), 0.05, INF)
         part.over = distance
         return _equal(
             f"distance of {self.who}",
-            [np.concatenate([distance, part.q[[-1, 0], 0]])],
-            lambda y, c: y[0] - (y[1] - y[2]),
+            [np.concatenate([distance, part.q[-1, :2], part.q[0, :2]])],
+            lambda y, c: y[0] - ca.dot(ca.DM(ahead), y[1:3] - y[3:]),
             rows=1,
         )
 

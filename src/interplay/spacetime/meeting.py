@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import casadi as ca
 import numpy as np
@@ -29,10 +29,12 @@ class Meeting:
         begins = {who: _seconds(roles[who].phases[: window.first]) for who, window in stage.windows.items()}
         known = [_seconds(role.phases) for who, role in roles.items() if who not in stage.parts]
         if seconds is None and known:
-            seconds = known[0]
+            seconds = max(known)  # who is not free has planned to be there then, or will
         span = max(_seconds(role.phases) for role in roles.values()) if seconds is None else seconds
         low, high = (0.1, 100.0) if seconds is None else (seconds, seconds)
         self.duration = unknowns.add("duration", np.array([span]), low, high)
+        for who, part in stage.parts.items():
+            self._hurry(part, (span - begins[who]) / float(part.times(unknowns.guess)[-1]))
         self.clocks = {who: Clock(part, begins[who]) for who, part in stage.parts.items()}
         self.blocks = [clock.block() for clock in self.clocks.values()]
         ends = np.array([[clock.times[-1], self.duration[0]] for clock in self.clocks.values()])
@@ -44,6 +46,12 @@ class Meeting:
             self.travel = unknowns.add("travel", np.array([far]), 0.1, 100.0)
             for part in stage.parts.values():
                 self.blocks += [*again(part), self._comes(part, self.travel)]
+
+    def _hurry(self, part: Part, factor: float) -> None:
+        """Guess that a part takes so many times as long: moments read what is shared near where they are guessed to be."""
+        unknowns = self.stage.unknowns
+        for where, by in ((part.rate, factor), (part.v, 1.0 / factor)):
+            unknowns.guess[where] = np.clip(by * unknowns.guess[where], unknowns.low[where], unknowns.high[where])
 
     def _comes(self, part: Part, travel: np.ndarray) -> Block:
         """A full cycle ends so far ahead, and heads as before."""
@@ -63,7 +71,7 @@ class Meeting:
         """Return real times of a character's knots (T,), and where its points are guessed or known to be (T, 3 N)."""
         role, part = self.stage.problem.roles[who], self.stage.parts.get(who)
         guess = self.stage.unknowns.guess
-        if part is not None and role.knots is None:
+        if part is not None:
             return guess[self.clocks[who].times], places(role.body, points, guess[part.q])
         knots = role.knots
         if knots is None:
@@ -91,14 +99,27 @@ Bond = Callable[[Meeting], "list[Block]"]
 """What holds between characters that meet."""
 
 
-def meet(*bonds: Bond, seconds: float | None = None, cycle: bool = False) -> Law:
-    """Return the law of a meeting, of its bonds; ``seconds``: its duration, if given; ``cycle``: all parts are full cycles along x."""
+class Meet(NamedTuple):
+    """The law of a meeting, of its bonds; ``seconds``: its duration, if given; ``cycle``: all parts are full cycles along x."""
 
-    def law(stage: Stage) -> list[Block]:
-        meeting = Meeting(stage, seconds, cycle)
-        return [*meeting.blocks, *(block for bond in bonds for block in bond(meeting))]
+    bonds: tuple[Bond, ...]
+    seconds: float | None = None
+    cycle: bool = False
 
-    return law
+    def __call__(self, stage: Stage) -> list[Block]:
+        """Return what holds between them."""
+        meeting = Meeting(stage, self.seconds, self.cycle)
+        return [*meeting.blocks, *(block for bond in self.bonds for block in bond(meeting))]
+
+
+def meet(*bonds: Bond, seconds: float | None = None, cycle: bool = False) -> Meet:
+    """Return the law of a meeting."""
+    return Meet(bonds, seconds, cycle)
+
+
+def bonds_of(laws: Sequence[Law]) -> list[Bond]:
+    """Return the bonds of all meetings among some laws."""
+    return [bond for law in laws if isinstance(law, Meet) for bond in law.bonds]
 
 
 def places(body: Body, points: Sequence[Point], q: np.ndarray) -> np.ndarray:

@@ -15,7 +15,7 @@ from interplay.motion.clip import Clip, Touch
 from interplay.motion.clip_file import CLIP_FILE
 from interplay.motion.clip_model import clip_from_configurations
 from interplay.scene.scene import Scene
-from interplay.spacetime.body import SIDES
+from interplay.spacetime.body import SIDES, Body
 from interplay.spacetime.checking import Figures, Touching, figures, overlap, sampled
 from interplay.spacetime.gaits import Gait
 from interplay.spacetime.laws import Given
@@ -28,6 +28,8 @@ from interplay.view.camera import Camera
 
 FPS = 100.0
 """Frames per second of what is written."""
+BESIDE = 1.0
+"""Who begin no farther apart walk side by side [m]."""
 _PARTS = {HEEL: "heel", FLAT: "sole", TOE: "toes"}
 
 
@@ -69,13 +71,28 @@ class Performance(NamedTuple):
             source="spacetime optimisation",
         )
 
+    def _camera(self) -> Camera:
+        """Return one that sees who is alone from the side, and several so that nobody hides another; who meet, about from the front."""
+        names = list(self.worth)
+        starts = [Body(self.scene, who).qpos_start for who in names]
+        ways = np.stack([self.qpos[:, start : start + 2] for start in starts])
+        apart = ways[1:, 0] - ways[0, 0]
+        far = float(np.linalg.norm(apart, axis=1).max(initial=0.0))
+        if far < BESIDE:
+            return Camera(follow=f"{names[0]}/pelvis", distance=3.2, azimuth=110.0 if len(names) == 1 else 215.0)
+        gone = ways[:, -1] - ways[:, 0]
+        slowest = int(np.argmin(np.linalg.norm(gone, axis=1)))
+        ahead = ways[0 if slowest else 1, 0] - ways[slowest, 0]
+        across = np.array([-ahead[1], ahead[0]])
+        x, y = ahead - 0.7 * across * (np.sign(across @ gone.sum(axis=0)) or 1.0)  # others come from behind her, aside
+        azimuth = float(np.degrees(np.arctan2(y, x)))
+        return Camera(follow=f"{names[slowest]}/pelvis", distance=3.2 + 0.2 * far, azimuth=azimuth)
+
     def write(self, folder: str | Path, parameters: dict[str, Any] | None = None) -> Path:
         """Write recording, scene, clip and report into a folder."""
-        folder, first = Path(folder), next(iter(self.worth))
-        azimuth = 110.0 if len(self.worth) == 1 else 215.0  # from the side people hide each other
-        camera = Camera(follow=f"{first}/pelvis", distance=3.2, azimuth=azimuth)
+        folder = Path(folder)
         arrays = (self.time, self.qpos, self.qvel, self.qacc, self.tau)
-        write_recording(folder, self.scene, *arrays, name=self.name, camera=camera, phases=self.phases)
+        write_recording(folder, self.scene, *arrays, name=self.name, camera=self._camera(), phases=self.phases)
         self.clip().save(folder / CLIP_FILE)
         if self.problem is not None and all(role.knots is not None for role in self.problem.roles.values()):
             touching = tuple((one, other) for one, other in self.touching)

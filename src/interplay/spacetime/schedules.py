@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
+import numpy as np
+
 from interplay.spacetime.problem import Joint, Problem, Schedule, Turn, Window
 
-__all__ = ["Joint", "Layered", "Schedule"]
+__all__ = ["Horizon", "Joint", "Layered", "Schedule"]
 
 
 class Layered(NamedTuple):
@@ -28,3 +30,29 @@ class Layered(NamedTuple):
             Turn((Window(self.who, 0, self.first, loose=True),), near=True),
             Turn((Window(self.who, self.end),), near=True),
         ]
+
+
+class Horizon(NamedTuple):
+    """Decreasing horizon (liu2006, 6.3): each plans alone, against what the others have planned, first the whole, then what is left.
+
+    Who is last in the order, the target, plans half of what the others did; then the interval halves. ``last`` adjusts last, and decides.
+    """
+
+    order: tuple[str, ...]
+    last: str
+    cycles: int = 1
+
+    def turns(self, problem: Problem) -> Iterable[Turn]:
+        """Return one turn after another."""
+        for cycle in range(self.cycles + 1):
+            for k, who in enumerate(self.order):
+                target = k + 1 == len(self.order)
+                yield Turn((Window(who, begins(problem, who, 1.0 - 0.5 ** (cycle + target))),))
+                if who == self.last and cycle + target >= self.cycles:
+                    return
+
+
+def begins(problem: Problem, who: str, share: float) -> int:
+    """Return the phase of a role that begins nearest to a share of its time."""
+    seconds = np.cumsum([0.0, *(phase.seconds for phase in problem.roles[who].phases)])
+    return int(np.argmin(np.abs(seconds[:-1] - share * seconds[-1])))

@@ -11,20 +11,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from interplay.errors import InputError, unknown_name
+from interplay.errors import InputError
 from interplay.motion.clip import Clip
 from interplay.scene.scene import Scene
 from interplay.spacetime.actions import Action, Jump, Pivot, Run, Stand, Walk
 from interplay.spacetime.body import Body
 from interplay.spacetime.captured import Captured
 from interplay.spacetime.composing import FREE, Score, composed_all, scored
+from interplay.spacetime.encounters import dodges, passes, score_of, tackles
 from interplay.spacetime.laws import AtTime, OnTop, Reaches
 from interplay.spacetime.performing import Performance, perform
 from interplay.spacetime.problem import Law
 from interplay.spacetime.solving import Progress
+from interplay.spacetime.tackling import outcomes
 
-Held = Callable[[Mapping[str, Score]], Law]
-"""What must hold: a law, once it is known who does what."""
+Held = Callable[[Mapping[str, Score]], Sequence[Law]]
+"""What must hold: laws, once it is known who does what."""
 
 
 def walk(speed: float, steps: int = 2) -> Action:
@@ -67,22 +69,37 @@ def reach(surface: str, at: Sequence[float], when: str | int, still: bool = Fals
     who, _, site = surface.partition("/")
     x, y, z = at
 
-    def held(scores: Mapping[str, Score]) -> Law:
-        score = _of(who, scores)
+    def held(scores: Mapping[str, Score]) -> Sequence[Law]:
+        score = score_of(who, scores)
         score.doing.body.scene.site(surface)
-        return Reaches(who, site, score.when(when), (x, y, z), still)
+        return [Reaches(who, site, score.when(when), (x, y, z), still)]
 
     return held
 
 
 def at_time(who: str, when: str | int, seconds: float) -> Held:
     """Return that the foot of a step lands, or the motion ends, at a real time [s]."""
-    return lambda scores: AtTime(who, _of(who, scores).when(when), seconds)
+    return lambda scores: [AtTime(who, score_of(who, scores).when(when), seconds)]
 
 
 def on_height(who: str, when: str | int, height: float) -> Held:
     """Return that the feet which land then do so at a height [m], on what is there."""
-    return lambda scores: OnTop(who, _of(who, scores).when(when).phase, height)
+    return lambda scores: [OnTop(who, score_of(who, scores).when(when).phase, height)]
+
+
+def pass_by(one: str, other: str, margin: float = 0.1) -> Held:
+    """Return that two pass each other by: so far from each other at least [m], whoever gives way."""
+    return lambda scores: passes(scores, one, other, margin)
+
+
+def tackle(he: str, she: str, speed: float = 3.5) -> Held:
+    """Return that one meets another's chest with his at the end, at a speed [m/s], hands around it; of ``schedule="horizon"``."""
+    return lambda scores: tackles(scores, he, she, speed)
+
+
+def dodge(she: str, he: str, margin: float = 0.2) -> Held:
+    """Return that one is out of a tackler's bounding sphere at the end, by a margin [m]; of ``schedule="horizon"``."""
+    return lambda scores: dodges(scores, she, he, margin)
 
 
 def compose(
@@ -93,6 +110,7 @@ def compose(
     schedule: str = "joint",
     free: Sequence[str] = FREE,
     seconds: float | None = None,
+    last: str | None = None,
     progress: Progress | None = None,
     name: str = "composed",
 ) -> Performance:
@@ -102,22 +120,19 @@ def compose(
         scene: who and what is there.
         actions: what each does, by name.
         hold: what must hold when.
-        schedule: ``joint``, all at once; ``layered``, before, after and across the first seam of one character's actions.
+        schedule: ``joint``, all at once; ``layered``, before, after and across the first seam of one character's actions; ``horizon``, each
+            against what the others have planned, later and later, where somebody tackles.
         free: what else than the motion is found: ``timing``, ``footprints``.
         seconds: how long it lasts; by default as long as is best.
+        last: who adjusts last in a horizon, and decides; by default who is tackled.
         progress: is told of every iteration.
         name: what the motion is called.
     """
     if not actions:
         raise InputError("compose: expected actions of at least one character")
     scores = {
-        who: scored(Body(scene, who), list(doing), progress, free=free, seconds=seconds)
+        who: scored(Body(scene, who), list(doing), progress, free=free, seconds=seconds, ends=schedule != "horizon")
         for who, doing in actions.items()
     }
-    return perform(name, composed_all(scores, [held(scores) for held in hold], schedule, progress))
-
-
-def _of(who: str, scores: Mapping[str, Score]) -> Score:
-    if who not in scores:
-        raise unknown_name("character that acts", who, scores)
-    return scores[who]
+    laws = [law for held in hold for law in held(scores)]
+    return perform(name, composed_all(scores, laws, schedule, progress, last), between=outcomes)
