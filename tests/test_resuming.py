@@ -40,7 +40,15 @@ def played(name, parameters=None, **options):
     return lambda world: scenario(name)(parameters).simulation(0.01, world=world, **options)
 
 
+def heavier(world):
+    """Return Stand, whose chest weighs more after its phase has begun."""
+    sim = scenario("stand")().simulation(0.01, world=world)
+    sim.live.targets = [Target(0.2, "mass alice/chest", np.array([40.0]))]
+    return sim
+
+
 CASES = {
+    "heavier": (heavier, 0.8, (50,)),
     "stand": (pushed, 2.0, (50, 100, 150)),
     "king": (played("king"), 2.5, (50, 200)),
     "platform": (played("platform", {"strength": 2}, seed=2), 1.5, (100,)),

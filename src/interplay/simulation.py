@@ -274,14 +274,14 @@ class Simulation:
     def at(self, entry: Entry) -> Iterator[None]:
         """Look at the moment at which a phase was entered for a while."""
         saved, masses = self._state, self.live.masses
-        present = masses.present
+        present = masses.present  # nothing, if none has changed since the beginning
         self._state = State(entry.time, entry.qpos, entry.qvel, np.zeros_like(entry.qvel), saved.memory)
-        if entry.masses is not None:
-            masses.set_all(*entry.masses)
+        if present is not None:
+            masses.set_all(*(entry.masses or masses.first))
         try:
             yield
         finally:
-            if present is not None and entry.masses is not None:
+            if present is not None:
                 masses.set_all(*present)
             self._state = saved
 

@@ -83,12 +83,18 @@ class Entry:
     left: float = math.inf
     fade: float = FADE
     masses: tuple[np.ndarray, np.ndarray] | None = None
-    """Masses and inertias of all bodies then, where they change."""
+    """Masses and inertias of all bodies then; those of the beginning, if none had changed."""
     since_then: dict[str, float] = field(default_factory=dict)
     """When the phases that refer to this one were entered …"""
     noted: dict[str, list[float]] = field(default_factory=dict)
     """… and what they found then."""
     objectives: list[Objective] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, sim: Simulation, phase: str = "", first: bool = False) -> Entry:
+        """Return the present state as an entry."""
+        state = sim.state
+        return cls(phase, sim.time, state.qpos.copy(), state.qvel.copy(), first, masses=sim.live.masses.present)
 
     def checkpoint(self) -> dict[str, Any]:
         """Return the entry as plain numbers."""
@@ -313,17 +319,7 @@ class Machine:
         self.visited.append(name)
         if self.entries:
             self.entries[-1].left, self.entries[-1].fade = now, phase.fade
-        self._activate(
-            sim,
-            Entry(
-                name,
-                now,
-                sim.state.qpos.copy(),
-                sim.state.qvel.copy(),
-                not self.entries,
-                masses=sim.live.masses.present,
-            ),
-        )
+        self._activate(sim, Entry.of(sim, name, first=not self.entries))
 
     def _activate(self, sim: Simulation, entry: Entry) -> None:
         phase = self.phases[entry.phase]

@@ -21,7 +21,8 @@ class Masses:
     def __init__(self, scene: Scene, changed: Callable[[], None]):
         """Take the scene, and what is to be called after a change."""
         self._scene, self._changed = scene, changed
-        self._first = scene.model.body_mass.copy(), scene.model.body_inertia.copy()
+        self.first = scene.model.body_mass.copy(), scene.model.body_inertia.copy()
+        """Masses [kg] and inertias [kg·m²] at the beginning."""
         self._followers: list[tuple[int, Control]] = []
         self.changes = 0
         """How often masses have changed so far."""
@@ -54,7 +55,7 @@ class Masses:
     def restore(self, saved: list[list] | None) -> None:
         """Continue from a checkpoint, or from the first masses where it has none."""
         if saved or self.changes:
-            self.set_all(*(map(np.array, saved) if saved else self._first))
+            self.set_all(*(map(np.array, saved) if saved else self.first))
 
     def follow(self, body: str, control: Control, time: float) -> None:
         """Let a body's mass [kg] follow a live control from now on."""

@@ -350,7 +350,7 @@ class Recovery:
         carry = tuple(s for s in self._soles.values() if s in self._touched(sim))
         for sole in carry:
             sim.contacts.set_shrink(sole, shrink=SHRINK if len(over) == 1 else None)
-        self._made = Entry("", sim.time, sim.state.qpos.copy(), sim.state.qvel.copy(), False)
+        self._made = Entry.of(sim)
         self._ask(sim, over, carry, catching)
 
     def _ask(self, sim: Simulation, over: tuple[str, ...], carry: tuple[str, ...], catching: bool) -> None:

@@ -52,7 +52,7 @@ class Rise(OnFeet):
         """Put both soles down, and rise."""
         super().begin(sim, sensed)
         above = float(sensed.place[2] - sim.middle(*self.soles)[2])
-        self._made = Entry("", sim.time, sim.state.qpos.copy(), sim.state.qvel.copy(), False)
+        self._made = Entry.of(sim)
         self._ask(sim, above, above / sensed.height)
 
     def _ask(self, sim: Simulation, above: float, height: float) -> None:
