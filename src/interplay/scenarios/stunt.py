@@ -27,8 +27,8 @@ class Stunt(base.Scenario):
     class Parameters(base.Parameters):
         """How hard she is pushed, and how often."""
 
-        least: float = Field(60.0, ge=0, le=300, description="least impulse of a push [N·s]")
-        most: float = Field(110.0, ge=0, le=300, description="largest impulse of a push [N·s]")
+        least: float = Field(95.0, ge=0, le=300, description="least impulse of a push [N·s]")
+        most: float = Field(130.0, ge=0, le=300, description="largest impulse of a push [N·s]")
         every: float = Field(20.0, ge=2, le=600, description="seconds from one push to the next")
         pushes: int = Field(1, ge=0, le=1000, description="how many pushes there are")
         direction: float | None = Field(
