@@ -72,7 +72,7 @@ def test_she_is_told_with_the_mouse(open_tab):
     press(tab, "Play")
     on_tab(tab, "Skills")
     tab.until(lambda: stage.frame.phase == "balance", "her standing")
-    press(tab, "settle")
+    tab.page.get_by_role("button", name="settle", exact=True).click()  # what she does is told in the same words
     tab.until(lambda: stage.frame.phase == "settle", "her letting go")
     tab.until(lambda: stage.frame.phase == "prone_to_squat" or stage.frame.phase == "roll_over", "her getting up", 30)
     tab.until(lambda: tab.page.locator("svg text", has_text="settle").count() >= 1, "the graph")
