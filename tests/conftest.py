@@ -1,5 +1,6 @@
 import fcntl
 import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -29,6 +30,15 @@ LONG = (
 def pytest_collection_modifyitems(items):
     """Put long files first; each is run whole by one worker (``make test``), as its tests share what they set up."""
     items.sort(key=lambda item: LONG.index(item.path.name) if item.path.name in LONG else len(LONG))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def stages_end():
+    """Close what tests that failed have left open."""
+    yield
+    if tools := sys.modules.get("stage_tools"):
+        for stage in list(tools.Stage.running):
+            stage.close()
 
 
 @pytest.fixture(scope="session")

@@ -4,6 +4,7 @@ import pickle
 import threading
 import time
 from dataclasses import replace
+from typing import ClassVar
 
 import msgspec
 import mujoco
@@ -195,6 +196,9 @@ def turns(director, true, seconds=10.0):
 class Stage:
     """A running stage, seen from inside."""
 
+    running: ClassVar[set] = set()
+    """Those that are not closed yet: a test that fails leaves them, and their threads would keep the process from ending."""
+
     def __init__(self, name, **options):
         bill = playbill(name, **options)
         self.server = gate.open_server("127.0.0.1", 0)
@@ -203,9 +207,11 @@ class Stage:
         self.director = Director(self.server, self.link, tuple(bill.offers))
         self._thread = threading.Thread(target=self.director.run, args=(lambda: not self._stop.is_set(),))
         self._thread.start()
+        self.running.add(self)
         self.url = f"http://127.0.0.1:{self.server.get_port()}"
 
     def close(self):
+        self.running.discard(self)
         self._stop.set()
         self._thread.join()
         self.director.close()

@@ -10,7 +10,7 @@ import numpy as np
 
 from interplay.spacetime.blocks import Block, Kernel
 from interplay.spacetime.body import Body, Point
-from interplay.spacetime.ends import again
+from interplay.spacetime.ends import Knots, again
 from interplay.spacetime.part import Part
 from interplay.spacetime.problem import Law, Stage
 from interplay.spacetime.sharing import Clock, Curve
@@ -73,11 +73,15 @@ class Meeting:
         guess = self.stage.unknowns.guess
         if part is not None:
             return guess[self.clocks[who].times], places(role.body, points, guess[part.q])
-        knots = role.knots
+        course = self.known(who).course(role.phases)
+        return course.time, places(role.body, points, course.q)
+
+    def known(self, who: str) -> Knots:
+        """Return what is known of who is not free."""
+        knots = self.stage.problem.roles[who].knots
         if knots is None:
             raise RuntimeError(f"{who} neither moves nor has moved")
-        course = knots.course(role.phases)
-        return course.time, places(role.body, points, course.q)
+        return knots
 
     def keeps(self, who: str, point: Point, curve: Curve) -> Block:
         """Return what keeps a point of a character on a way, at knots."""

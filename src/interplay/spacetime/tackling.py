@@ -13,7 +13,6 @@ from interplay.spacetime.avoiding import Ball
 from interplay.spacetime.blocks import INF, Block, Kernel
 from interplay.spacetime.body import ROOT, SIDES, Body, Point
 from interplay.spacetime.clearing import ARM, beads, held, late, names, near
-from interplay.spacetime.ends import Knots
 from interplay.spacetime.laws import Between
 from interplay.spacetime.limbs import NEAREST
 from interplay.spacetime.meeting import Meeting, bonds_of, place_of, places
@@ -53,7 +52,7 @@ class Tackle(NamedTuple):
         body, n = part.body, part.body.n
         chest, struck = (_ball(roles[who].body, HIT) for who in (he, she))
         palms = [body.point(f"{side}_palm") for side in SIDES]
-        knots = _known(meeting, she)
+        knots = meeting.known(she)
         at = np.concatenate(_moving(roles[she].body, struck.point, knots.q[-1], knots.v[-1]))
 
         def inner(y: Any, c: Any) -> tuple[Any, Any]:
@@ -90,7 +89,7 @@ class Dodge(NamedTuple):
         if she not in meeting.stage.parts or he in meeting.stage.parts:
             return []
         roles = meeting.stage.problem.roles
-        body, (centre, radius) = roles[she].body, sphere(roles[he].body, _known(meeting, he).q[-1])
+        body, (centre, radius) = roles[she].body, sphere(roles[he].body, meeting.known(he).q[-1])
         mine = held(body, TRUNK)
 
         def inner(y: Any, c: Any) -> tuple[Any, Any]:
@@ -198,11 +197,3 @@ def _moving(body: Body, point: Point, q: np.ndarray, v: np.ndarray) -> tuple[np.
     found = ca.Function("moves", list(symbols), [place, ca.jtimes(place, *symbols)])(q, v)
     here, goes = (np.asarray(one).ravel() for one in found)
     return here, goes
-
-
-def _known(meeting: Meeting, who: str) -> Knots:
-    """Return what is known of who is not free."""
-    knots = meeting.stage.problem.roles[who].knots
-    if knots is None:
-        raise RuntimeError(f"{who} neither moves nor has moved")
-    return knots
