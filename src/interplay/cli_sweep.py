@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from interplay.cli_bar import progress_bar
+from interplay.cli_bar import Workers, progress_bar
 
 Out = Annotated[Path, typer.Option(help="Folder for tables and figures.")]
 Ways = Annotated[
@@ -30,7 +30,6 @@ Contacts = Annotated[
         "--contacts", help="Instead of ways: feet in place, soles drawn in by 0 to 90 %, least forces to 50 N."
     ),
 ]
-Workers = Annotated[int, typer.Option(help="Processes.")]
 
 
 def sweep(
@@ -41,7 +40,7 @@ def sweep(
     height: Height = None,
     character: Body = None,
     contacts: Contacts = False,
-    workers: Workers = 2,
+    workers: Workers = "2",
 ) -> None:
     """Push a character on the chest from all sides, harder and harder, and say which impulses are survived."""
     from interplay.rehearsal import rehearse

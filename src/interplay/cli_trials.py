@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from interplay.cli_bar import progress_bar
+from interplay.cli_bar import Workers, progress_bar
 from interplay.errors import settings
 
 Name = Annotated[str, typer.Argument(help="Scenario, see [bold]interplay list[/bold], or a scenario file (.yaml).")]
@@ -21,7 +21,6 @@ Settings = Annotated[
 ]
 Controller = Annotated[str, typer.Option(help="integrated, independent, prioritised, or servos: joint PD alone.")]
 World = Annotated[str | None, typer.Option(help="direct, rigid or simulated; by default the scenario's own.")]
-Workers = Annotated[int, typer.Option(help="Processes.")]
 
 
 def trials(
@@ -32,7 +31,7 @@ def trials(
     set_: Settings = None,
     controller: Controller = "integrated",
     world: World = None,
-    workers: Workers = 2,
+    workers: Workers = "2",
 ) -> None:
     """Play a scenario from many seeds and count who stands: nobody falls, nothing fails, and no centre of mass has sunk.
 

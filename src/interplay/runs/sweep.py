@@ -124,7 +124,7 @@ def sweep(
     height: float | None = None,
     character: str | Path | None = None,
     contacts: bool = False,
-    workers: int = 2,
+    workers: int | str = 2,
     progress: Progress | None = None,
 ) -> list[Table]:
     """Measure, write ``pushes.json``, ``pushes.csv`` and ``pushes.png``, and return tables for the terminal.
@@ -137,7 +137,7 @@ def sweep(
         height: of a human [m], below 1.3 a child; by default 1.74 m and 68 kg.
         character: sidecar of a body that is pushed instead.
         contacts: instead of ways, feet in place with soles drawn in and least forces: ``contacts.json``, ``.csv`` and ``.png``.
-        workers: processes.
+        workers: processes, or the address of a dask scheduler.
         progress: called with (done, total, case).
     """
     chosen = STABILISATION if contacts else {way: pick("way", way, WAYS) for way in ways}

@@ -55,7 +55,7 @@ def trials(
     parameters: Mapping[str, Any] | None = None,
     controller: str = "integrated",
     world: str | None = None,
-    workers: int = 2,
+    workers: int | str = 2,
     progress: Progress | None = None,
 ) -> list[Trial]:
     """Play a scenario from many seeds, write ``trials.json`` and ``trials.csv``, and return what became of each seed.
@@ -67,7 +67,7 @@ def trials(
         seconds: how long each is played [s].
         parameters: values of the scenario's parameters.
         controller, world: see :class:`interplay.Simulation`; the world is the scenario's own unless named.
-        workers: processes.
+        workers: processes, or the address of a dask scheduler.
         progress: called when a seed is done.
     """
     chosen, out = scenario(name)(parameters), Path(out)  # which refuses what it does not know
