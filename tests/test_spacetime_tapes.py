@@ -157,6 +157,45 @@ def test_a_limit_of_time_is_kept_and_said():
     assert solve(unknowns, [block], patience=2).status == "out of iterations"
 
 
+def balls_on_a_line(begin):
+    """Two balls of radius 0.5 that like to be at 0 and at 0.2, and must keep off each other; and one that likes 9."""
+    unknowns = Unknowns()
+    where = unknowns.add("x", np.array(begin)[:, None])
+    zero, none = np.zeros((3, 1)), np.zeros((3, 0))
+    likes = Kernel("likes", 1, 1, lambda y, c: ((y[0] - c[0]) ** 2, ca.SX(0, 1)))
+    apart = Kernel("apart", 2, 0, lambda y, c: (0, 1.01 / ((y[1] - y[0]) ** 2 + 0.01)))
+    pairs, high = where[[[0, 1], [1, 2], [0, 2]], 0], np.ones((3, 1))
+    free = np.zeros((3, 0))
+    return unknowns, [
+        Block(likes, where, np.array([[0.0], [0.2], [9.0]]), free, free, lambda p, r: ""),
+        Block(apart, pairs, none, zero - np.inf, high, lambda p, r: f"pair {p}", 0.7),
+    ]
+
+
+def test_rows_that_sleep_wake_where_what_was_found_violates_them():
+    """The same solution, whether a pair is near at first or not; who is never near stays asleep."""
+    for begin in ([-0.5, 0.6, 8.0], [-3.0, 3.0, 9.0]):
+        unknowns, blocks = balls_on_a_line(begin)
+        assert list(blocks[1].near(unknowns.guess)[:, 0]) == [begin[0] > -1, False, False]
+        found = solve(unknowns, blocks)
+        assert found.solved
+        assert_allclose(found.x, [-0.4, 0.6, 9.0], atol=2e-3)
+        assert found.violation < 1e-6
+
+
+def test_rows_that_sleep_are_told_where_there_is_no_time_to_wake():
+    unknowns, blocks = balls_on_a_line([-3.0, 3.0, 9.0])
+    asleep = solve(unknowns, blocks).iterations
+    for patience in range(1, asleep):
+        found = solve(unknowns, blocks, patience=patience)
+        if not found.solved:
+            assert found.worst == ("pair 0",)
+            assert found.violation > 1e-5
+            break
+    else:
+        pytest.fail("there was always time")
+
+
 def test_torques_to_begin_with_are_those_that_the_motion_takes():
     """Where nothing is known of them: rows of the hinges then hold but for what motors cannot give."""
     from interplay.spacetime.gaits import GAITS, guess

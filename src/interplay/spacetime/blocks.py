@@ -30,6 +30,8 @@ class Block(NamedTuple):
     low: np.ndarray
     high: np.ndarray
     label: Callable[[int, int], str]
+    margin: float = INF
+    """Rows that are guessed to be farther than this within their bounds sleep: they are left out, until what was found violates them."""
 
     @property
     def kept(self) -> np.ndarray:
@@ -40,6 +42,17 @@ class Block(NamedTuple):
         """Return its rows at all places (N, r)."""
         found = self.kernel.tapes.value.run(np.vstack([x[self.where.T], self.constants.T]), self.kernel.blanks)
         return found[1:, : len(self.where)].T
+
+    def near(self, x: np.ndarray) -> np.ndarray:
+        """Return which rows are near their bounds, or beyond them (N, r)."""
+        if not np.isfinite(self.margin):
+            return np.ones_like(self.low, dtype=bool)
+        values = self.values(x)
+        return ~((values - self.low > self.margin) & (self.high - values > self.margin))
+
+    def only(self, rows: np.ndarray) -> Block:
+        """Return it with some of its rows (N, r): others bound nothing."""
+        return self._replace(low=np.where(rows, self.low, -INF), high=np.where(rows, self.high, INF))
 
 
 class Unknowns:

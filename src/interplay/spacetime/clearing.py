@@ -12,8 +12,8 @@ import numpy as np
 from interplay.spacetime.avoiding import BETWEEN, Ball, balls
 from interplay.spacetime.blocks import INF, Block, Kernel
 from interplay.spacetime.body import Body, Point
-from interplay.spacetime.limbs import NEAREST, nearness
-from interplay.spacetime.meeting import place_of, places
+from interplay.spacetime.limbs import ASLEEP, NEAREST, nearness
+from interplay.spacetime.meeting import place_of
 from interplay.spacetime.part import Part
 from interplay.spacetime.problem import Stage
 
@@ -23,8 +23,6 @@ CROSSED = (("left_shank", "right_shank"), ("left_shank", "right_thigh"), ("left_
 """Links of legs that meet where they do not stride: thighs' roots are always near."""
 SPARE = 0.012
 """How much farther off balls of limbs keep than they are thick [m]: between two in one limb it is nearer."""
-NEARBY = 0.15
-"""Balls that are guessed to be farther from touching are not looked at [m]."""
 LATE = 0.5
 """How long before the end who dives is near the ground, and arms of two who meet are where the other is [s]."""
 
@@ -35,7 +33,7 @@ class ArmsClear(NamedTuple):
     who: str
 
     def __call__(self, stage: Stage) -> list[Block]:
-        """Keep balls apart at knots that are free, where they are guessed to be near."""
+        """Keep balls apart at knots that are free."""
         part = stage.parts.get(self.who)
         if part is None:
             return []
@@ -83,8 +81,6 @@ class LegsClear(NamedTuple):
 def _apart(part: Part, mine: Sequence[Ball], pairs: Sequence[tuple[int, int]], knots: Sequence[int]) -> Block:
     """Return what keeps pairs of balls in one body apart."""
     body, q = part.body, part.q[knots]
-    guessed = places(body, [ball.point for ball in mine], part.unknowns.guess[q]).reshape(len(knots), -1, 3)
-    gap = [np.linalg.norm(guessed[:, a] - guessed[:, b], axis=1) - mine[a].radius - mine[b].radius for a, b in pairs]
 
     def inner(y: Any, c: Any) -> tuple[Any, Any]:
         place = [place_of(body, ball.point, y) for ball in mine]
@@ -92,9 +88,9 @@ def _apart(part: Part, mine: Sequence[Ball], pairs: Sequence[tuple[int, int]], k
 
     named, none = names(body, mine), np.zeros((len(knots), 0))
     said = [f"{named[a]} off {named[b]} of {body.name}" for a, b in pairs]
-    high = np.where(np.stack(gap, axis=1) < NEARBY, NEAREST, INF)
+    high = np.full((len(knots), len(pairs)), NEAREST)
     kernel = Kernel("clear", body.n, 0, inner)
-    return Block(kernel, q, none, np.full_like(high, -INF), high, lambda p, r: said[r])
+    return Block(kernel, q, none, np.full_like(high, -INF), high, lambda p, r: said[r], ASLEEP)
 
 
 def late(part: Part, times: np.ndarray) -> list[int]:

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 NEAREST = 1.0
 """The greatest nearness that is allowed: that of two balls that touch."""
+ASLEEP = 0.7
+"""Balls that are guessed to be less near than that by so much, twice as far apart, are not minded unless they are found to meet."""
 
 
 def nearness(squared: Any, least: Any) -> Any:
@@ -46,7 +48,7 @@ def limbs_apart(part: Part) -> Block:
         one, other = (body.links[point.link].name for point in pairs[row][:2])
         return f"{one} off {other} of {body.name} at knot {free[place]}"
 
-    return Block(kernel, part.q[free], np.zeros((len(free), 0)), np.full_like(high, -INF), high, label)
+    return Block(kernel, part.q[free], np.zeros((len(free), 0)), np.full_like(high, -INF), high, label, ASLEEP)
 
 
 def _meeting_points(part: Part) -> list[tuple[Point, Point, float]]:

@@ -14,6 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from interplay.spacetime.blocks import Block, Program, Unknowns
+from interplay.spacetime.memory import memory_kept
 
 ACCURATE = 1e-6
 """Largest violation of a row of what counts as solved, in the units of rows."""
@@ -77,9 +78,51 @@ def solve(
     """Solve a problem from its guess; ``near``: the guess is almost a solution (of a coarser mesh, or of nearly the same problem).
 
     It ends after so many iterations and seconds at most, with the best so far; where laws fight, those that fight are named.
+    Rows that sleep (`Block.margin`) are looked at in what was found: those that it violates wake, and it is solved again from there.
     ``settings``: of IPOPT, in place of those here.
     """
-    begin, whole = clock.perf_counter(), Program(unknowns, blocks)
+    begin, guess, iterations = clock.perf_counter(), unknowns.guess, 0
+    awake = [block.near(guess) for block in blocks]
+    with memory_kept():
+        while True:
+            whole = Program(unknowns, [block.only(rows) for block, rows in zip(blocks, awake, strict=True)])
+            left = begin + seconds - clock.perf_counter()
+            found = _solved(unknowns, guess, whole, near, sketch, left, patience - iterations, progress, settings or {})
+            iterations += found.iterations
+            if not _violated(blocks, awake, found.x):
+                break
+            if found.status != SOLVED or iterations >= patience:
+                over = _over(full := Program(unknowns, blocks), full.values(found.x)[1])
+                found = found._replace(solved=False, violation=float(over.max()), worst=_named(full, over))
+                break
+            awake = [rows | block.near(found.x) for block, rows in zip(blocks, awake, strict=True)]
+            guess, near = found.x, not sketch
+    return found._replace(iterations=iterations, seconds=clock.perf_counter() - begin)
+
+
+def _violated(blocks: Sequence[Block], awake: Sequence[np.ndarray], x: np.ndarray) -> bool:
+    """Return whether any row that sleeps is violated."""
+    for block, rows in zip(blocks, awake, strict=True):
+        if not rows.all():
+            values = block.values(x)
+            if (np.maximum(block.low - values, values - block.high) > ACCURATE)[~rows].any():
+                return True
+    return False
+
+
+def _solved(
+    unknowns: Unknowns,
+    guess: np.ndarray,
+    whole: Program,
+    near: bool,
+    sketch: bool,
+    seconds: float,
+    patience: int,
+    progress: Progress | None,
+    settings: Mapping[str, Any],
+) -> Solution:
+    """Solve a program from a guess, as it is."""
+    begin = clock.perf_counter()
     watch = _Watch(unknowns, whole, progress, begin + seconds, SKETCHED if sketch else SETTLED)
     evaluated = _Evaluated(whole, watch)
     options = {
@@ -97,16 +140,16 @@ def solve(
         "no_nlp_grad": True,
         "iteration_callback": watch,
         **({**_NEAR} if near else _SKETCH if sketch else _PLAIN),
-        **{f"ipopt.{name}": value for name, value in (settings or {}).items()},
+        **{f"ipopt.{name}": value for name, value in settings.items()},
         **evaluated.derivatives,
     }
     solver = ca.nlpsol("spacetime", "ipopt", evaluated.nlp, options)
     with watch.interrupted():
-        found = solver(x0=unknowns.guess, lbx=unknowns.low, ubx=unknowns.high, lbg=whole.low, ubg=whole.high)
+        found = solver(x0=guess, lbx=unknowns.low, ubx=unknowns.high, lbg=whole.low, ubg=whole.high)
     status = watch.ended or _ENDS.get(str(solver.stats()["return_status"]), str(solver.stats()["return_status"]))
     last = np.asarray(found["x"]).ravel()
     x = watch.best if (watch.ended or status != SOLVED) and watch.best is not None else last
-    x = np.where(np.isfinite(x), x, unknowns.guess)
+    x = np.where(np.isfinite(x), x, guess)
     objective, over = whole.values(x)[0], _over(whole, whole.values(x)[1])
     fighting = (
         status == INFEASIBLE and np.isfinite(last).all()

@@ -14,7 +14,7 @@ from interplay.spacetime.blocks import INF, Block, Kernel
 from interplay.spacetime.body import ROOT, SIDES, Body, Point
 from interplay.spacetime.clearing import ARM, beads, held, late, names, near
 from interplay.spacetime.laws import Between
-from interplay.spacetime.limbs import NEAREST
+from interplay.spacetime.limbs import ASLEEP, NEAREST
 from interplay.spacetime.meeting import Meeting, bonds_of, place_of, places
 from interplay.spacetime.passing import passing
 from interplay.spacetime.problem import END, Found, Law
@@ -183,7 +183,7 @@ def _arms_off(meeting: Meeting, he: str, she: str) -> Block:
     constants = np.concatenate([at, goes, times[knots][:, None]], axis=1)
     high, kernel = np.full((len(knots), len(pairs)), NEAREST), Kernel("arms off", n + 1, 2 * size + 1, inner)
     said = [f"{my[a]} of {he} off {hers[b]} of {she}" for a, b in pairs]
-    return Block(kernel, where, constants, np.full_like(high, -INF), high, lambda p, r: said[r])
+    return Block(kernel, where, constants, np.full_like(high, -INF), high, lambda p, r: said[r], ASLEEP)
 
 
 def _ball(body: Body, link: str) -> Ball:
