@@ -77,6 +77,13 @@ def test_passive_tissue_is_not_that_of_motors(strength):
     assert stretched.jnt_stiffnesspoly[ankle, 1] == pytest.approx(130.0)
 
 
+def test_shoes_give_in_proportion_to_mass():
+    """As soles say, 125 kN/m of 75 kg; of bare feet nothing is said."""
+    shod, bare = (ip.Scene().add(ip.Humanoid(1.74, 60, shoes=shoes), "h").model for shoes in (True, False))
+    assert shod.site_user[shod.site("h/left_sole").id, 0] == pytest.approx(125e3 * 60 / 75, rel=1e-5)
+    assert bare.nuser_site == 0
+
+
 def test_child_and_big_head_come_from_parameters():
     adult, child = ip.Humanoid(1.2), ip.Humanoid.child(1.2)
     assert child.segments["head"].length > 1.15 * adult.segments["head"].length

@@ -71,8 +71,8 @@ def test_coordinates_rates_and_accelerations_go_together():
     assert_allclose(body.spun(*at(0.0), c[2]), (body.twist(*at(h)) - body.twist(*at(-h))) / (2 * h), atol=1e-6)
 
 
-def walk_problem(kind="walk", speed=1.2):
-    body = Body(ip.Scene().add(ip.Humanoid(1.74, 68, springs=True), "ann"), "ann")
+def walk_problem(kind="walk", speed=1.2, shoes=False):
+    body = Body(ip.Scene().add(ip.Humanoid(1.74, 68, springs=True, shoes=shoes), "ann"), "ann")
     unknowns = Unknowns()
     phases = [phase._replace(intervals=3, seconds=max(phase.seconds, 0.1)) for phase in paced(body, kind, speed)]
     part = Part(body, phases, style(body), unknowns, guess(body, phases, speed))
@@ -81,8 +81,9 @@ def walk_problem(kind="walk", speed=1.2):
     return part, unknowns, [*part.blocks(), *mirrored(part, step, speed)]
 
 
-def test_derivatives_of_the_whole_program_are_those_of_central_differences():
-    part, unknowns, blocks = walk_problem()
+@pytest.mark.parametrize("shoes", [False, True])
+def test_derivatives_of_the_whole_program_are_those_of_central_differences(shoes):
+    part, unknowns, blocks = walk_problem(shoes=shoes)
     whole, rng = Program(unknowns, blocks), np.random.default_rng(3)
     x = unknowns.guess + 0.02 * rng.normal(size=unknowns.size)
     x[part.rate] = unknowns.guess[part.rate]  # changed at random they would pass zero
@@ -122,6 +123,37 @@ def test_a_walk_holds_between_its_points(walk):
     assert worth.slip < 1.5e-3
     assert worth.torque_ratio < 1.0
     assert worth.limit_violation < 1e-9
+    assert worth.depth < 5e-3
+
+
+def test_shoes_give_what_they_carry():
+    """Where the equations hold, what is under a heel or toes is stiffness times how deep MuJoCo finds them; feet land and leave without force."""
+    body = Body(ip.Scene().add(ip.Humanoid(1.74, 68, springs=True, shoes=True), "ann"), "ann")
+    found = gait(body, "walk", 1.3)
+    part, m = found.part, body.scene.model
+    course, _, phases = part.course(found.x)
+    data, soles = mujoco.MjData(m), [m.site(f"ann/{side}_sole").id for side in ("left", "right")]
+    stiffness = m.site_user[soles[0], 0]
+    assert stiffness == pytest.approx(125e3 * 68 / 75, rel=1e-5)
+    sunk = []
+    for q, force, phase in zip(course.q, np.asarray(course.force), phases, strict=True):
+        data.qpos[:] = body.configuration(q)
+        mujoco.mj_kinematics(m, data)
+        for side, sole in enumerate(soles):
+            mode = part.phases[phase][2 + side]
+            ahead = data.site_xmat[sole].reshape(3, 3)[:, 0] * m.site_size[sole, 0]
+            for way, corners, modes in ((-1, [2, 3], ("heel", "flat")), (1, [0, 1], ("toe", "flat"))):
+                depth = -float((data.site_xpos[sole] + way * ahead)[2])
+                if mode in modes:
+                    assert force[side, corners, 2].sum() == pytest.approx(stiffness * depth, abs=0.1)
+                    sunk.append(depth)
+                else:
+                    assert not force[side, corners].any()
+    assert 3e-3 < max(sunk) < 10e-3
+    (worth,) = perform_gait("walk", found, 1).worth.values()
+    assert worth.off_springs < 0.35
+    assert worth.root_worst < 0.1
+    assert worth.slip < 1.5e-3
     assert worth.depth < 5e-3
 
 

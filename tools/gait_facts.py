@@ -51,6 +51,7 @@ CURVES = {
         "ankle_flexion": [3, 16, 24, 6, -20, -16, -2, 3, 4, 3, 3],
     },
 }
+CURVES_AT = {"walk": 1.3, "run": 3.0}
 """Angles [deg] over a cycle that begins when the foot lands: walking at about 1.3 m/s (Winter 1991; Perry 1992), running at about 3 m/s
 (Novacheck 1998), to about 5°, as commonly quoted."""
 

@@ -18,6 +18,12 @@ class Parameters(pydantic.BaseModel):
     model_config = pydantic.ConfigDict(extra="forbid", allow_inf_nan=False)
 
 
+class Worn(Parameters):
+    """What who moves has on."""
+
+    shoes: bool = pydantic.Field(False, description="whether soles give as those of shoes do")
+
+
 class Composition:
     """Subclass in a file of ``interplay/compositions``: set ``name`` and ``summary``, fill ``compose``."""
 

@@ -23,7 +23,7 @@ class Cross(base.Composition):
     name: ClassVar[str] = "cross"
     summary: ClassVar[str] = "two walkers on a collision course pass each other by"
 
-    class Parameters(base.Parameters):
+    class Parameters(base.Worn):
         """How fast, from where, how far apart."""
 
         speed: float = Field(1.3, ge=1.1, le=1.5, description="of both [m/s]")
@@ -37,8 +37,10 @@ class Cross(base.Composition):
         """Return the motion of both."""
         p = self.p
         half, way = 0.5 * STEP * p.speed**0.5 * p.steps, radians(p.angle)
-        scene = ip.Scene().add(ip.Humanoid(1.68, 60, springs=True), "ann", pos=(-half, 0.0))
-        scene = scene.add(ip.Humanoid(1.80, 75, springs=True), "ben", (-half * cos(way), -half * sin(way)), way)
+        scene = ip.Scene().add(ip.Humanoid(1.68, 60, springs=True, shoes=p.shoes), "ann", pos=(-half, 0.0))
+        scene = scene.add(
+            ip.Humanoid(1.80, 75, springs=True, shoes=p.shoes), "ben", (-half * cos(way), -half * sin(way)), way
+        )
         does = [walk(p.speed, p.steps)]
         return compose(
             scene, {"ann": does, "ben": does}, [pass_by("ann", "ben", p.margin)], progress=progress, name=self.name

@@ -30,7 +30,7 @@ class HandInHand(base.Composition):
     name: ClassVar[str] = "hand_in_hand"
     summary: ClassVar[str] = "people walk hand in hand, each with steps of their own"
 
-    class Parameters(base.Parameters):
+    class Parameters(base.Worn):
         """Who, how fast, and who leads."""
 
         who: Literal["mother_and_child", "equal"] = Field("equal", description="who walk")
@@ -43,7 +43,8 @@ class HandInHand(base.Composition):
     def compose(self, progress: Progress | None = None) -> Performance:
         """Return the motion."""
         walkers = [
-            Walker(name, _model(height, mass), steps, leads) for name, height, mass, steps, leads in CASTS[self.p.who]
+            Walker(name, _model(height, mass, self.p.shoes), steps, leads)
+            for name, height, mass, steps, leads in CASTS[self.p.who]
         ]
         leader = self.p.leader or None
         walked = together(walkers, self.p.speed, leader, progress=progress)
@@ -55,6 +56,6 @@ class HandInHand(base.Composition):
         return perform(self.name, walked.found, self.p.rounds, touching, said)
 
 
-def _model(height: float, mass: float) -> ip.Humanoid:
+def _model(height: float, mass: float, shoes: bool) -> ip.Humanoid:
     kind = ip.Humanoid.child if height < SMALL else ip.Humanoid
-    return kind(height, mass, springs=True)
+    return kind(height, mass, springs=True, shoes=shoes)

@@ -45,9 +45,8 @@ class JumpOver(base.Composition):
     def compose(self, progress: Progress | None = None) -> Performance:
         """Return the jump."""
         p = self.p
-        scene = ip.Scene().add(
-            ip.Humanoid(p.height, p.mass, springs=True), "ann", (0, 0, p.box if p.onto == "gap" else 0)
-        )
+        who = ip.Humanoid(p.height, p.mass, springs=True, shoes=p.shoes)
+        scene = ip.Scene().add(who, "ann", (0, 0, p.box if p.onto == "gap" else 0))
         body = Body(scene, "ann")
         foot = float(abs(body.point("left_sole", (1, 0, 0)).place - body.point("left_sole", (-1, 0, 0)).place).max())
         q = stance(body)
@@ -104,7 +103,7 @@ class Reach(base.Composition):
         p = self.p
         if p.step > p.steps:
             raise InputError(f"reach: expected a step of the {p.steps} of the walk, got {p.step}")
-        body = Body(ip.Scene().add(ip.Humanoid(p.height, p.mass, springs=True), "ann"), "ann")
+        body = Body(ip.Scene().add(ip.Humanoid(p.height, p.mass, springs=True, shoes=p.shoes), "ann"), "ann")
         score = scored(body, [Walk(p.speed, p.steps)], progress, free=() if p.free == "nothing" else p.free.split("+"))
         place = (p.ahead, p.aside, p.height_of_hand)
         laws = [Reaches("ann", f"{p.hand}_palm", score.when(p.step), place)]

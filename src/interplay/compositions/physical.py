@@ -23,7 +23,7 @@ class Physical(base.Composition):
     name: ClassVar[str] = "physical"
     summary: ClassVar[str] = "the motion nearest to a clip's that obeys physics"
 
-    class Parameters(base.Parameters):
+    class Parameters(base.Worn):
         """Which clip, from when to when, and who plays it."""
 
         clip: str = Field(
@@ -43,7 +43,7 @@ class Physical(base.Composition):
         if not p.clip:
             raise InputError("physical: expected a clip; say --set clip=FOLDER")
         clip = _cut(p.clip, p.begin, p.end)
-        body = Body(ip.Scene().add(ip.Humanoid(p.height, p.mass or None), "ann"), "ann")
+        body = Body(ip.Scene().add(ip.Humanoid(p.height, p.mass or None, shoes=p.shoes), "ann"), "ann")
         found, change = physical(body, clip, p.who or None, progress=progress)
         return perform(self.name, found, between=lambda _: change.said())
 
@@ -54,7 +54,7 @@ class Transition(base.Composition):
     name: ClassVar[str] = "transition"
     summary: ClassVar[str] = "from one captured clip to another, both made physical first"
 
-    class Parameters(base.Parameters):
+    class Parameters(base.Worn):
         """Which clips, from when to when, in which manner, and who plays them."""
 
         first: str = Field("", description="folder or file of a clip that knows its contacts")
@@ -77,7 +77,7 @@ class Transition(base.Composition):
         p = self.p
         if not p.first or not p.second:
             raise InputError("transition: expected two clips; say --set first=FOLDER --set second=FOLDER")
-        body = Body(ip.Scene().add(ip.Humanoid(p.height, p.mass or None, springs=True), "ann"), "ann")
+        body = Body(ip.Scene().add(ip.Humanoid(p.height, p.mass or None, springs=True, shoes=p.shoes), "ann"), "ann")
         first = Captured(_cut(p.first, p.first_begin, p.first_end), p.first_like)
         second = Captured(_cut(p.second, p.second_begin, p.second_end), p.second_like)
         return perform(self.name, composed(scored(body, [first, second], progress), (), "joint", progress))

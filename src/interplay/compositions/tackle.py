@@ -29,7 +29,7 @@ class Tackled(base.Composition):
     summary: ClassVar[str] = "a runner tackles a walker, who dodges in vain"
     last: ClassVar[str] = HE
 
-    class Parameters(base.Parameters):
+    class Parameters(base.Worn):
         """How fast, and from where."""
 
         walk: float = Field(1.3, ge=1.2, le=1.4, description="speed of her walk [m/s]")
@@ -43,7 +43,7 @@ class Tackled(base.Composition):
     def compose(self, progress: Progress | None = None) -> Performance:
         """Return the motion of both, until they meet."""
         p, side = self.p, radians(self.p.side)
-        her, his = ip.Humanoid(1.68, 60, springs=True), ip.Humanoid(1.80, 75, springs=True)
+        her, his = (ip.Humanoid(*size, springs=True, shoes=p.shoes) for size in ((1.68, 60), (1.80, 75)))
         seconds, half = STEPS * _half(her, "walk", p.walk), _half(his, "run", p.run)
         count = max(2, round(seconds / half))
         far = p.run * half * count + SHORT

@@ -21,7 +21,7 @@ class Walk(base.Composition):
     summary: ClassVar[str] = "a walk at a given speed"
     kind: ClassVar[str] = "walk"
 
-    class Parameters(base.Parameters):
+    class Parameters(base.Worn):
         """Speed, length, and who."""
 
         speed: float = Field(1.3, ge=0.3, le=2.5, description="[m/s]")
@@ -33,7 +33,7 @@ class Walk(base.Composition):
 
     def who(self) -> ip.Humanoid:
         """Return who moves."""
-        return ip.Humanoid(self.p.height, self.p.mass, springs=True)
+        return ip.Humanoid(self.p.height, self.p.mass, springs=True, shoes=self.p.shoes)
 
     def compose(self, progress: Progress | None = None) -> Performance:
         """Return the gait."""
@@ -73,4 +73,4 @@ class ChildWalk(Walk):
 
     def who(self) -> ip.Humanoid:
         """Return a child."""
-        return ip.Humanoid.child(self.p.height, self.p.mass, springs=True)
+        return ip.Humanoid.child(self.p.height, self.p.mass, springs=True, shoes=self.p.shoes)

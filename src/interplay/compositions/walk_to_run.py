@@ -18,7 +18,7 @@ from interplay.spacetime.solving import Progress
 Free = Literal["timing+footprints", "timing", "footprints", "nothing"]
 
 
-class Who(base.Parameters):
+class Who(base.Worn):
     """Who moves, and what is free."""
 
     height: float = Field(1.74, ge=0.8, le=2.2, description="of who moves [m]")
@@ -40,7 +40,8 @@ class _Acted(base.Composition):
 
     def compose(self, progress: Progress | None = None) -> Performance:
         """Return the motion."""
-        body = Body(ip.Scene().add(ip.Humanoid(self.p.height, self.p.mass, springs=True), "ann"), "ann")
+        who = ip.Humanoid(self.p.height, self.p.mass, springs=True, shoes=self.p.shoes)
+        body = Body(ip.Scene().add(who, "ann"), "ann")
         free = () if self.p.free == "nothing" else tuple(self.p.free.split("+"))
         score = scored(body, self.actions(), progress, free=free)
         return perform(self.name, composed(score, (), getattr(self.p, "schedule", "joint"), progress))

@@ -94,6 +94,10 @@ MOTIONS = {
 SPRINGS = {"hip_flexion": (28.0, 20.0), "ankle_flexion": (-12.0, 130.0)}
 """Passive tissue: rest [deg] and stiffness k [N·m/rad³] of torques −k x³, x away from rest, of a man of 75 kg and 1.74 m."""
 
+SHOES = 125e3
+"""Stiffness of the heel of a shoe with the foot's own pad, and of its toes [N/m], of a man of 75 kg: between the 100 and 150 kN/m that are commonly
+quoted of shod heels that a pendulum hits (Aerts and De Clercq 1993; not looked up anew)."""
+
 _ARM7 = {
     "upper_arm": ("shoulder_flexion", "shoulder_abduction", "shoulder_rotation"),
     "forearm": ("elbow_flexion",),

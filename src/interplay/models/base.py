@@ -88,8 +88,12 @@ def patch(
     normal: tuple[float, ...],
     half: tuple[float, float],
     along: tuple[float, ...] = (1, 0, 0),
+    gives: float = 0.0,
 ) -> None:
-    """Add a planar contact surface: a box site, z the outward normal, x along ``along``, ``half`` its x and y half sizes."""
+    """Add a planar contact surface: a box site, z the outward normal, x along ``along``, ``half`` its x and y half sizes.
+
+    ``gives``: stiffness of what each of its short edges gives by under load [N/m]; 0: it is rigid.
+    """
     body.add_site(
         name=name,
         type=mujoco.mjtGeom.mjGEOM_BOX,
@@ -98,6 +102,7 @@ def patch(
         size=[half[0], half[1], 0.002],
         group=SITE_GROUP,
         rgba=[0.2, 0.7, 0.3, 0.5],
+        userdata=[gives] if gives else [],
     )
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from interplay.errors import InputError, number, pick, vector
 from interplay.models import mannequin
-from interplay.models.anthropometry import JOINT_SETS, MOTIONS, SPRINGS, WIDTHS, Segment, segments
+from interplay.models.anthropometry import JOINT_SETS, MOTIONS, SHOES, SPRINGS, WIDTHS, Segment, segments
 from interplay.models.base import HANDLE, Model, grip, new_spec, patch
 from interplay.models.hand import Hand
 from interplay.models.hulls import BACK, SEAT, SHOULDER, THIGH, THIGH_SHARE, Hulls
@@ -43,6 +43,7 @@ class Humanoid(Model):
         strength: multiplies every torque limit; ``inf`` lifts them.
         color: red, green, blue in [0, 1]; by default each character of a scene gets its own.
         springs: whether passive tissue pulls where joints are stretched (``SPRINGS``): it costs motors nothing.
+        shoes: whether soles give as shoes do (``SHOES``) where motions are composed; simulators know nothing of it.
     """
 
     kind: ClassVar[str] = "character"
@@ -59,6 +60,7 @@ class Humanoid(Model):
         strength: float = 1.0,
         color: Sequence[float] | None = None,
         springs: bool = False,
+        shoes: bool = False,
     ):
         """See the class."""
         super().__init__()
@@ -71,7 +73,7 @@ class Humanoid(Model):
         self._motions = pick("joint set", self.joints, JOINT_SETS)
         if not (isinstance(strength, (int, float)) and strength > 0):
             raise InputError(f"Humanoid strength: expected a positive number, got {strength!r}")
-        self.strength, self.springs = float(strength), bool(springs)
+        self.strength, self.springs, self.shoes = float(strength), bool(springs), bool(shoes)
         self.color = None if color is None else vector("Humanoid color", color, 3)
         if self.color is not None and not ((self.color >= 0) & (self.color <= 1)).all():
             raise InputError(f"Humanoid color: expected values in [0, 1], got {color!r}")
@@ -158,7 +160,8 @@ class Humanoid(Model):
             spec, shank, f"{side}_foot", (0, 0, -shank_s.length), turned, (foot_s.cm - heel, 0, -0.55 * ankle), sign
         )
         middle = length / 2 - heel
-        patch(foot, f"{side}_sole", (middle, 0, -ankle), (0, 0, -1), (length / 2, width / 2))
+        gives = SHOES * self.mass / 75 if self.shoes else 0.0
+        patch(foot, f"{side}_sole", (middle, 0, -ankle), (0, 0, -1), (length / 2, width / 2), gives=gives)
         back = THIGH_SHARE * thigh_s.length
         patch(thigh, f"{side}_thigh_back", (-THIGH * s, 0, -0.5 * back), (-1, 0, 0), (0.5 * back, 0.03 * s), (0, 0, 1))
         looks.leg(thigh, shank, foot, side, thigh_s.length, shank_s.length, ankle, heel, length, width)

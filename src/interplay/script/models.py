@@ -80,6 +80,8 @@ KINDS: Sequence[type[_Model]] = [
         leg_scale="length of the legs relative to an adult's (a child: 0.9)",
         strength="factor on every torque limit",
         color=(Color, "red, green, blue in [0, 1]; by default each character has its own"),
+        springs=(bool, "whether passive tissue pulls where hips and ankles are stretched"),
+        shoes=(bool, "whether soles give as those of shoes do, where motions are composed"),
     ),
     _entry(
         "Box",

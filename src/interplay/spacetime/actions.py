@@ -205,6 +205,8 @@ def stance(body: Body) -> np.ndarray:
         if joint.endswith(("hip_flexion", "knee_flexion", "ankle_flexion")):
             q[ROOT + k] *= AT_EASE
     q[2] += low - _lowest(body, q)
+    if body.shoes:  # heels and toes of both sink by what they carry
+        q[2] -= body.mass * body.gravity / (4 * body.shoes)
     return q
 
 

@@ -106,6 +106,9 @@ class Body:
         """Of its highest part in its initial posture [m]."""
         self.pendulum = float(np.sqrt(scene.qpos[self.qpos_start + 2] / 0.9))
         """How long what swings takes, of what it takes with a man of 1.74 m."""
+        soles = [scene.site(f"{name}/{side}_sole") for side in SIDES if self.has_site(f"{side}_sole")]
+        self.shoes = float(m.site_user[soles, 0].min(initial=np.inf)) if m.nuser_site and soles else 0.0
+        """Stiffness of heels and toes of what it has on its feet [N/m]; 0: soles are rigid."""
         self._kernels: dict[tuple, Any] = {}
 
     def kernel(self, key: tuple, make: Callable[[], Any]) -> Any:

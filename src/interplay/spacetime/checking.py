@@ -14,7 +14,7 @@ import numpy as np
 from interplay.models.base import solid_shapes
 from interplay.scene.scene import Scene
 from interplay.spacetime.body import ROOT, SIDES
-from interplay.spacetime.part import CARRIES, CORNERS, OFF_STOPS, Part
+from interplay.spacetime.part import CARRIES, CORNERS, EDGES, OFF_STOPS, Part
 
 SAMPLES = 8
 """Moments of each interval that are looked at."""
@@ -24,8 +24,9 @@ class Figures(NamedTuple):
     """Of one character, over all moments.
 
     Force on its root that nothing gives, over its weight: mean and worst; farthest a corner that carries is from where its phase found it,
-    or from the ground [m]; worst torque over its motor's limit; worst joint beyond its range [rad]; deepest overlap of two of its parts
-    or with the ground, but what stands on it [m]; largest force under a foot over its weight.
+    or, without shoes, from the ground [m]; worst torque over its motor's limit; worst joint beyond its range [rad]; deepest overlap of two
+    of its parts or with the ground, but what stands on it [m]; largest force under a foot over its weight; and of shoes the largest
+    difference, over the weight, between the force under an edge and what it gives, by how far it sank.
     """
 
     root_mean: float
@@ -35,6 +36,7 @@ class Figures(NamedTuple):
     limit_violation: float
     depth: float
     peak_force: float
+    off_springs: float = 0.0
 
 
 Touching = Sequence[tuple[str, str]]
@@ -105,6 +107,7 @@ def figures(part: Part, x: np.ndarray) -> Figures:
         float(beyond.max(initial=0.0)),
         overlap(body.scene, seen.qpos, [part]),
         float(seen.force[..., 2].sum(axis=2).max() / weight),
+        float(_off_springs(part, seen).max()),
     )
 
 
@@ -154,8 +157,36 @@ def roughest(part: Part, x: np.ndarray) -> np.ndarray:
 
 
 def _slips(part: Part, seen: Sampled) -> np.ndarray:
-    """Return, for each phase (P,), how far a corner that carries is from where its phase found it, or from the ground [m]."""
-    body, out = part.body, np.zeros(len(part.phases))
+    """Return, for each phase (P,), how far a corner that carries is from where its phase found it, or, without shoes, from the ground [m]."""
+    out, places = np.zeros(len(part.phases)), _places(part, seen)
+    for index, phase in enumerate(part.phases):
+        for s, side in enumerate(SIDES):
+            for c in CARRIES[phase.mode(side)]:
+                there = places[seen.phase == index, s, c]
+                moved = np.linalg.norm(there[:, :2] - there[0, :2], axis=1)
+                out[index] = max(out[index], float(moved.max()))
+                if not part.body.shoes:
+                    out[index] = max(out[index], float(np.abs(there[:, 2] - part.heights(side)[index]).max()))
+    return out
+
+
+def _off_springs(part: Part, seen: Sampled) -> np.ndarray:
+    """Return, for each phase (P,), how far forces under edges of shoes are from what those give, over the weight."""
+    out, places, stiffness = np.zeros(len(part.phases)), _places(part, seen), part.body.shoes
+    for index in range(len(part.phases)) if stiffness else ():
+        mine = seen.phase == index
+        for s, side in enumerate(SIDES):
+            for edge in EDGES:
+                sunk = part.heights(side)[index] - places[mine, s][:, edge, 2].mean(axis=1)
+                given = stiffness * sunk if part.carries(index, side, edge) else np.zeros(mine.sum())
+                off = np.abs(seen.force[mine, s][:, edge, 2].sum(axis=1) - given)
+                out[index] = max(out[index], float(off.max()))
+    return out / (part.body.mass * part.body.gravity)
+
+
+def _places(part: Part, seen: Sampled) -> np.ndarray:
+    """Return where the corners of both soles are (T, 2, 4, 3)."""
+    body = part.body
     m = body.scene.model
     d, soles = mujoco.MjData(m), [[part.sole(side, *corner) for corner in CORNERS] for side in SIDES]
     places = np.zeros((len(seen.time), 2, 4, 3))
@@ -166,13 +197,4 @@ def _slips(part: Part, seen: Sampled) -> np.ndarray:
             for c, point in enumerate(soles[s]):
                 b = body.bodies[point.link]
                 places[k, s, c] = d.xpos[b] + d.xmat[b].reshape(3, 3) @ point.place
-    for index, phase in enumerate(part.phases):
-        for s, side in enumerate(SIDES):
-            for c in CARRIES[phase.mode(side)]:
-                there = places[seen.phase == index, s, c]
-                moved = np.linalg.norm(there[:, :2] - there[0, :2], axis=1)
-                height = next(
-                    h for h, (of, a, e) in zip(part.ground, part.stances, strict=True) if of == side and a <= index < e
-                )
-                out[index] = max(out[index], float(moved.max()), float(np.abs(there[:, 2] - height).max()))
-    return out
+    return places

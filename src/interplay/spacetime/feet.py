@@ -44,8 +44,11 @@ def feet_stand(part: Part) -> list[Block]:
             modes = {part.phases[part.phase_of[i]].mode(side) for i in (k - 1, k) if 0 <= i < part.intervals}
             fixed = _fixed(modes)
             lo, hi = np.full(16, -INF), np.full(16, INF)
+            springs = _given_by_springs(part, side, k) if part.body.shoes else set()
             for row in fixed:
-                lo[row] = hi[row] = lo[row + 8] = hi[row + 8] = 0.0
+                for one in (row, row + 8):
+                    if one not in springs:
+                        lo[one] = hi[one] = 0.0
             if k in part.given:
                 lo, hi = np.full(16, -INF), np.full(16, INF)
                 for row in {0, 1, 3, 4, 6} & set(fixed) - ({3, 4} if 0 in fixed else set()):
@@ -72,6 +75,19 @@ def feet_stand(part: Part) -> list[Block]:
                 lambda place, row, side=side: f"{side} foot of {part.body.name} at knot {place}",
             )
         )
+    return out
+
+
+def _given_by_springs(part: Part, side: str, knot: int) -> set[int]:
+    """Return the rows of a foot in shoes that nothing fixes at a knot.
+
+    Edges sink and rise as their springs have it, and touch the ground where they begin and cease to carry, at whatever speed.
+    """
+    now = part.phases[part.phase_of[min(knot, part.intervals - 1)]].mode(side)
+    before = part.phases[part.phase_of[knot - 1]].mode(side) if knot else part.mode_before(side)
+    out = set[int]()
+    for row, modes in ((2, {HEEL, FLAT}), (5, {TOE, FLAT})):
+        out |= {row, row + 8} if before in modes and now in modes else {row + 8}
     return out
 
 

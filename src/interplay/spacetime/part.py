@@ -36,6 +36,10 @@ HALF = 0.6
 CORNERS = ((1, 1), (1, -1), (-1, 1), (-1, -1))
 """Of a sole: toes, then heel."""
 CARRIES = {SWING: (), HEEL: (2, 3), FLAT: (0, 1, 2, 3), TOE: (0, 1)}
+EDGES = ((2, 3), (0, 1))
+"""Corners of the heel's edge and of the toes': shoes give by whole edges, as soles stay level sideways."""
+SUNK = 0.01
+"""Unit of how far edges of shoes sink [m] in the program."""
 
 
 class Phase(NamedTuple):
@@ -216,6 +220,25 @@ class Part:
         """Return a point of a sole: its middle, or so many half lengths ahead and half widths to the left of it."""
         return self.body.point(f"{side}_sole", (x, y, 0.0))
 
+    def mode_before(self, side: str) -> str:
+        """Return how a foot stands before the part begins; where nothing is known of that, as it does then."""
+        if self.wraps:
+            other = SIDES[1 - SIDES.index(side)]
+            return self.phases[-1].mode(other if self.wraps == MIRRORED else side)
+        return SWING if self.before[side] else self.phases[0].mode(side)
+
+    def carries(self, phase: int, side: str, edge: tuple[int, ...]) -> bool:
+        """Return whether an edge of a foot carries in a phase."""
+        return set(edge) <= set(CARRIES[self.phases[phase].mode(side)])
+
+    def heights(self, side: str) -> np.ndarray:
+        """Return how high the ground is under a foot in each phase (P,) [m]; 0 where it swings."""
+        out = np.zeros(len(self.phases))
+        for height, (of, first, end) in zip(self.ground, self.stances, strict=True):
+            if of == side:
+                out[first:end] = height
+        return out
+
     # -- blocks --------------------------------------------------------------------------------------------------------
 
     def blocks(self) -> list[Block]:
@@ -240,7 +263,7 @@ class Part:
             blocks.append(self._moves(manner, mine))
             if unknown:
                 taken, of = (
-                    blocks[-1].values(guess)[:, ROOT:],
+                    blocks[-1].values(guess)[:, ROOT : self.body.n],
                     self.tau[np.repeat(mine, 2) * 2 + np.tile([0, 1], len(mine))],
                 )
                 guess[of] = np.clip(taken, unknowns.low[of], unknowns.high[of])
@@ -266,18 +289,27 @@ class Part:
             for k, point in enumerate(self.pulled):
                 forces.setdefault(point.link, []).append((point, PULL * pull[3 * k : 3 * k + 3]))
             needed = body.inverse_dynamics(q, v, a, forces)
-            rows = ca.vertcat(needed[:ROOT] / WRENCH, needed[ROOT:] / TORQUE - tau)
+            rows = [needed[:ROOT] / WRENCH, needed[ROOT:] / TORQUE - tau]
+            if body.shoes:
+                frames = body.frames(q)
+                for s, side in enumerate(SIDES):
+                    for ahead, corners in zip((-1.0, 1.0), EDGES, strict=True):
+                        (R, p), edge = frames[soles[s][0].link], self.sole(side, ahead)
+                        given = sum(force[12 * s + 3 * k + 2] for k in corners)
+                        height = (p + R @ ca.DM(edge.place))[2] - c[1 + s]
+                        rows.append(height / SUNK + FORCE / (body.shoes * SUNK) * given)
             cost = ca.dot(ca.DM(style.effort) * tau, tau) + style.force * ca.dot(force, force)
             cost += ca.dot(ca.DM(style.posture) * (q - ca.DM(style.rest)), q - ca.DM(style.rest))
             cost += ca.dot(ca.DM(style.calm) * v, v)
             for tie in style.ties:
                 cost += tie.weight * (sum(share * q[k] for k, share in tie.parts) - tie.value) ** 2
-            return weight * cost, rows
+            return weight * cost, ca.vertcat(*rows)
 
         key = "dynamics", *(one.tobytes() if isinstance(one, np.ndarray) else one for one in style)
         key += tuple((point.link, point.place.tobytes()) for point in self.pulled)
         size = 4 * n + 1 + nj + 24 + 3 * len(self.pulled) + 1
-        kernel = body.kernel(key, lambda: Kernel("dynamics", size, 1, inner, outer))
+        shod = len(SIDES) * len(EDGES) if body.shoes else 0
+        kernel = body.kernel(key, lambda: Kernel("dynamics", size, 3 if shod else 1, inner, outer))
         where = []
         for i in intervals:
             knots, rate = (self.q[i], self.v[i], self.q[i + 1], self.v[i + 1]), self.rate[[self.phase_of[i]]]
@@ -285,13 +317,21 @@ class Part:
                 unknown = (self.tau[p], self.force[p].ravel(), self.pull[p].ravel())
                 where.append(np.concatenate([*knots, rate, *unknown, self.over]))
         constants = np.tile(np.array(GAUSS)[:, None], (len(intervals), 1))
-        zero = np.zeros((len(where), n))
+        low, high = (np.full((len(where), n + shod), bound) for bound in (-INF, INF))
+        low[:, :n] = high[:, :n] = 0.0
+        if shod:
+            phases = self.phase_of[np.repeat(intervals, 2)]
+            constants = np.column_stack([constants, *(self.heights(side)[phases] for side in SIDES)])
+            carries = np.array([[self.carries(k, s, e) for s in SIDES for e in EDGES] for k in phases])
+            low[:, n:][carries] = high[:, n:][carries] = 0.0
 
         def label(place: int, row: int) -> str:
+            if row >= n:
+                return f"shoes of {body.name} in phase {self.phase_of[intervals[place // 2]]}"
             what = "root" if row < ROOT else body.joints[row - ROOT]
             return f"motion of {body.name}: {what} in phase {self.phase_of[intervals[place // 2]]}"
 
-        return Block(kernel, np.array(where), constants, zero, zero, label)
+        return Block(kernel, np.array(where), constants, low, high, label)
 
     def _friction(self) -> Block:
         def inner(y: Any, c: Any) -> tuple[Any, Any]:
