@@ -132,6 +132,7 @@ def _solved(
         "ipopt.constr_viol_tol": ACCURATE / 2,
         "ipopt.linear_solver": "mumps",
         "ipopt.mumps_pivot_order": 5,  # METIS
+        "ipopt.mumps_permuting_scaling": 0,  # with it, half again as many seconds, and other steps for no better numbers
         "ipopt.nlp_scaling_method": "none",  # unknowns and rows have units that make them near 1
         "ipopt.bound_relax_factor": 0.0,  # what is beyond a bound by 1e-8 is an acceleration of 1e-4
         "ipopt.print_level": 0,
@@ -169,6 +170,7 @@ def _solved(
 
 _PLAIN = {
     "ipopt.mu_strategy": "adaptive",
+    "ipopt.mu_oracle": "probing",
     "ipopt.mu_min": OPTIMAL / 11,
     "ipopt.mu_max": 0.1,
     "ipopt.perturb_dec_fact": 0.1,
@@ -331,30 +333,33 @@ class _Watch(ca.Callback):
     def get_name_out(self, i: int) -> str:
         return "stop"
 
+    def has_eval_buffer(self) -> bool:
+        return True
+
     def get_sparsity_in(self, i: int) -> ca.Sparsity:
         rows = {"f": 1, "x": self._whole.size, "lam_x": self._whole.size, "lam_p": 0}
         return ca.Sparsity.dense(rows.get(ca.nlpsol_out(i), len(self._whole.low)), 1)
 
-    def eval(self, arg: Any) -> list[int]:
-        values = {ca.nlpsol_out(k): a for k, a in enumerate(arg)}
-        g = np.asarray(values["g"]).ravel()
-        over = _over(self._whole, g)
+    def eval_buffer(self, arg: Any, res: Any) -> int:
+        values = {ca.nlpsol_out(k): np.zeros(0) if one is None else np.frombuffer(one) for k, one in enumerate(arg)}
+        objective, over = float(values["f"][0]), _over(self._whole, values["g"])
         worst = float(over.max(initial=0.0))
         if worst <= max(self._least, ACCURATE):
-            self._least, self.best = worst, np.asarray(values["x"]).ravel()
+            self._least, self.best = worst, values["x"].copy()
         if self._progress:
             names = _named(self._whole, over, 1)
-            self._progress(self.iteration, float(values["f"]), worst, names[0] if names else "")
+            self._progress(self.iteration, objective, worst, names[0] if names else "")
         self.iteration += 1
-        self._settle(float(values["f"]), worst, values)
+        self._settle(objective, worst, values)
         if clock.perf_counter() > self._until:
             self.ended = self.ended or LATE
-        return [int(bool(self.ended))]
+        np.frombuffer(res[0])[:] = bool(self.ended)
+        return 0
 
-    def _settle(self, objective: float, worst: float, values: Any) -> None:
+    def _settle(self, objective: float, worst: float, values: Mapping[str, np.ndarray]) -> None:
         """Where nothing is gained any more, along what costs next to nothing, bring it to rest, and end."""
         self.far = self.far and worst > FAR and self.iteration < FAR_FOR
-        x, pressed = (np.asarray(values[one]).ravel()[self._bounded] for one in ("x", "lam_x"))
+        x, pressed = (values[one][self._bounded] for one in ("x", "lam_x"))
         low, high = self._bounds
         barrier = float(np.sum(np.abs(pressed) * np.where(pressed > 0, high - x, x - low)) / max(x.size, 1))
         self._last = [*self._last[1 - LOOKS :], (objective, worst, barrier)]
@@ -366,9 +371,9 @@ class _Watch(ca.Callback):
         if self.damping and worst < of.violation:
             self.ended = self.ended or SOLVED
 
-    def _sloped(self, values: Any) -> float:
+    def _sloped(self, values: Mapping[str, np.ndarray]) -> float:
         """Return what is off in the conditions of an optimum: the largest slope of the Lagrangian."""
-        x, rows, bounds = (np.asarray(values[one]).ravel() for one in ("x", "lam_g", "lam_x"))
+        x, rows, bounds = (values[one] for one in ("x", "lam_g", "lam_x"))
         pattern, slopes = self._whole.jacobian_pattern, self._whole.jacobian(x)
         jacobian = sp.csc_matrix((slopes, pattern.indices, pattern.indptr), pattern.shape)
         return float(np.abs(self._whole.gradient(x) + jacobian.T @ rows + bounds).max())
