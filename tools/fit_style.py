@@ -3,10 +3,10 @@
     python tools/fit_style.py walk:0.8 walk:1.3 walk:1.8
     python tools/fit_style.py run:2 run:3 run:4 --weights knee ankle haste airborne
 
-Least squares (Levenberg and Marquardt) in the logarithms of weights: each is made larger in turn to see what that changes, each gait begins with
-the best so far, and it ends where a step gains less than 1 % of the score. The score is a sum of squares of what is off, over what may be: step 5 %,
-stance 7 %, peak force 10 %, and, at the speed at which they are known, each angle 8° (mean over the cycle). What a weight is off what it was,
-by a factor of e, costs a little, so that weights which change nothing stay.
+Of who wears shoes. Least squares (Levenberg and Marquardt) in the logarithms of weights: each is made larger in turn to see what that changes,
+each gait begins with the best so far, and it ends where two steps in a row gain less than 1 % of the score. The score is a sum of squares of
+what is off, over what may be: step 5 %, stance 7 %, peak force 10 %, and, at the speed at which they are known, each angle 8° (mean over the
+cycle). What a weight is off what it was, by a factor of e, costs a little, so that weights which change nothing stay.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from interplay.spacetime.body import Body
 from interplay.spacetime.gaits import Gait, guess, half_cycle, paced
 from interplay.spacetime.performing import perform_gait
 from interplay.spacetime.problem import Found, Problem, Role, find
-from interplay.spacetime.styles import CHOSEN, Weights, style
+from interplay.spacetime.styles import SHOD, Weights, style
 
 WHO = "ann"
 MAY_BE_OFF = {"step": 0.05, "contact": 0.07, "peak": 0.10}
@@ -71,7 +71,7 @@ class Fit:
         """Take the gaits, and find them with the weights there are."""
         self.kind, self.speeds = kind, speeds
         self.body = Body(ip.Scene().add(ip.Humanoid(1.74, 68.0, springs=True, shoes=True), WHO), WHO)
-        seen = self.seen(CHOSEN[kind])
+        seen = self.seen(SHOD[kind])
         if seen is None:
             raise InputError(f"{kind} was not solved at all of {speeds} m/s with the weights there are")
         self.best: Seen = seen
@@ -111,15 +111,15 @@ class Fit:
 
     def scaled(self, names: Sequence[str], logs: np.ndarray) -> Weights:
         """Return the weights there were, times factors of which logarithms are given."""
-        begun = CHOSEN[self.kind]
+        begun = SHOD[self.kind]
         factors = dict(zip(names, np.exp(logs), strict=True))
         return begun._replace(**{name: getattr(begun, name) * float(factor) for name, factor in factors.items()})
 
     def run(self, names: Sequence[str]) -> None:
         """Fit, and print what becomes better."""
         print(f"as it is: {self.best}", flush=True)
-        logs, damping = np.zeros(len(names)), 0.1
-        while True:
+        logs, damping, rests = np.zeros(len(names)), 0.1, 0
+        while rests < 2:
             off, slopes = self.best.all_off, np.zeros((len(self.best.all_off), len(names)))
             for k, name in enumerate(names):
                 for nudge in (NUDGE, -NUDGE):
@@ -140,8 +140,7 @@ class Fit:
                     break
                 damping *= 4
             print(self.best.weights, flush=True)
-            if self._whole(self.best, logs) > (1.0 - GAIN) * before:
-                return
+            rests = rests + 1 if self._whole(self.best, logs) > (1.0 - GAIN) * before else 0
 
     @staticmethod
     def _whole(seen: Seen, logs: np.ndarray) -> float:
@@ -155,7 +154,7 @@ def main() -> None:
     parser.add_argument("--weights", nargs="+", help="by default all: " + ", ".join(Weights._fields))
     given = parser.parse_args()
     kinds, speeds = zip(*(gait.partition(":")[::2] for gait in given.gaits), strict=True)
-    known = pick("gait", kinds[0], CHOSEN)._asdict()
+    known = pick("gait", kinds[0], SHOD)._asdict()
     if set(kinds) != {kinds[0]}:
         raise InputError(f"expected gaits of one kind, got {' and '.join(sorted(set(kinds)))}")
     names = given.weights or [name for name in known if known[name]]

@@ -1,8 +1,9 @@
-"""Our gaits beside people's: a figure (docs/images/gaits.png) and a table, of clips that `interplay compose` and `interplay import` wrote.
+"""Our gaits beside people's: a figure (docs/images/gaits.png) and a table, of clips that `interplay compose` wrote and of captured ones.
 
-    python tools/gait_facts.py --ours out/walk_1.3 out/run_3 … --captured out/02_01 out/09_01 --out docs/images/gaits.png
+    python tools/gait_facts.py --ours out/walk_1.3 out/run_3 … --captured clips/02_01.bvh clips/09_01.bvh --out docs/images/gaits.png
 
-Step length and frequency, contact and flight, peak forces over speed, and angles of hip, knee and ankle over the cycle.
+Step length and frequency, contact and flight, peak forces over speed, and angles of hip, knee and ankle over the cycle. Captured motion is
+imported on our body, and is told as if all were as long as ours: lengths with those of legs, times with their roots (equal Froude numbers).
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ import numpy as np
 from scipy.interpolate import CubicSpline
 
 import interplay as ip
+from interplay.io.clips.body import measure_body
+from interplay.io.clips.importing import import_files
 from interplay.motion.clip_file import CLIP_FILE
 
 PEOPLE = {
@@ -57,7 +60,10 @@ CURVES_AT = {"walk": 1.3, "run": 3.0}
 
 
 class Facts(NamedTuple):
-    """Of one clip: kind, speed [m/s], step [m], how long a foot stands [s], flight [s], peak force over the weight, angles (joint: (101,))."""
+    """Of one clip: kind, speed [m/s], step [m], how long a foot stands [s], flight [s], peak force over the weight, angles (joint: (101,)).
+
+    ``shoes``: whether who was composed wears them.
+    """
 
     name: str
     kind: str
@@ -67,6 +73,7 @@ class Facts(NamedTuple):
     flight: float
     peak: float | None
     angles: dict[str, np.ndarray]
+    shoes: bool = False
 
 
 def stances(clip: ip.Clip, who: str, side: str) -> np.ndarray:
@@ -83,10 +90,22 @@ def stances(clip: ip.Clip, who: str, side: str) -> np.ndarray:
 
 def facts(folder: Path) -> Facts:
     """Measure what a folder holds."""
-    report, peak = folder / "report.json", None
-    if report.exists():
-        peak = next(iter(json.loads(report.read_text()).get("figures", {}).values()), {}).get("peak_force")
-    return facts_of(folder.name, ip.Clip.load(folder / CLIP_FILE), peak)
+    report = json.loads((folder / "report.json").read_text())
+    (worth,) = report["figures"].values()
+    mine = facts_of(folder.name, ip.Clip.load(folder / CLIP_FILE), worth["peak_force"])
+    return mine._replace(shoes=bool(report["parameters"].get("shoes")))
+
+
+def captured_facts(file: Path) -> Facts:
+    """Measure a captured walk or run, as one of somebody with legs as long as ours."""
+    found = import_files([file])
+    (capture,), (who,) = found.captures, found.clip.motions
+    parts = (("thigh", "shank"), ("shank", "foot"))
+    points = capture.points
+    leg = sum(np.linalg.norm(points[f"left_{one}"] - points[f"left_{other}"], axis=1).mean() for one, other in parts)
+    slower = np.sqrt(measure_body(found.scene, who).leg / leg)
+    mine = facts_of(file.stem, found.clip, None)
+    return mine._replace(speed=mine.speed / slower, contact=mine.contact * slower, flight=mine.flight * slower)
 
 
 def facts_of(name: str, clip: ip.Clip, peak: float | None) -> Facts:
@@ -127,12 +146,13 @@ def table(ours: list[Facts], captured: list[Facts]) -> str:
         theirs = float(np.interp(one.speed, known["speed"], known[name]))
         return f"{value:.{digits}f} ({theirs:.{digits}f})"
 
-    for one in [*ours, *captured]:
+    for k, one in enumerate([*ours, *captured]):
         known = PEOPLE[one.kind]
         step, contact = (float(np.interp(one.speed, known["speed"], known[name])) for name in ("step", "contact"))
         theirs, span = step / one.speed, one.step / one.speed
+        how = " (captured)" if k >= len(ours) else " in shoes" if one.shoes else ""
         rows.append(
-            f"| {one.kind} {one.speed:.2g}{' (captured)' if one in captured else ''} | {beside(one.step, 'step', one)} | "
+            f"| {one.kind} {one.speed:.2g}{how} | {beside(one.step, 'step', one)} | "
             f"{1 / span:.2f} ({1 / theirs:.2f}) | {beside(one.contact, 'contact', one)} | "
             f"{50 * one.contact / span:.0f} ({50 * contact / theirs:.0f}) | "
             + (f"{one.flight:.2f} ({max(0.0, theirs - contact):.2f}) | " if one.kind == "run" else "– | ")
@@ -170,7 +190,11 @@ def draw(ours: list[Facts], captured: list[Facts], out: Path) -> None:
                 solid_capstyle="round",
                 label="people" if kind == "walk" else None,
             )
-            for group, colour, label in ((ours, "C0", "ours"), (captured, "C1", "captured")):
+            for group, colour, label in (
+                ([f for f in ours if not f.shoes], "C0", "ours"),
+                ([f for f in ours if f.shoes], "C2", "ours, in shoes"),
+                (captured, "C1", "captured"),
+            ):
                 mine = sorted((f for f in group if f.kind == kind), key=lambda f: f.speed)
                 seen = [(f.speed, f.speed / f.step if what == "freq" else getattr(f, what)) for f in mine]
                 seen = [(s, v) for s, v in seen if v is not None]
@@ -180,7 +204,7 @@ def draw(ours: list[Facts], captured: list[Facts], out: Path) -> None:
                         marker,
                         color=colour,
                         label=label if kind == "walk" else None,
-                        ls="-" if group is ours else "",
+                        ls="" if group is captured else "-",
                     )
         ax.set_title(title, fontsize=10)
         ax.set_xlabel("m/s", fontsize=9)
@@ -190,14 +214,17 @@ def draw(ours: list[Facts], captured: list[Facts], out: Path) -> None:
         for ax, name in zip(axes[row], ("hip_flexion", "knee_flexion", "ankle_flexion"), strict=False):
             theirs = curve(kind, name)
             ax.fill_between(percent, theirs - 6, theirs + 6, color="0.8")
-            mine = sorted((f for f in ours if f.kind == kind), key=lambda f: f.speed)
-            for k, f in enumerate(mine):
-                ax.plot(
-                    percent,
-                    f.angles[name],
-                    color=plt.get_cmap("Blues")(0.4 + 0.6 * (k + 1) / len(mine)),
-                    label=f"{f.speed:.2g} m/s",
-                )
+            for shoes, colours in ((False, "Blues"), (True, "Greens")):
+                mine = [f for f in ours if f.kind == kind and f.shoes is shoes]
+                mine = sorted(mine, key=lambda f: abs(f.speed - CURVES_AT[kind]))[: 1 if shoes else None]
+                mine = sorted(mine, key=lambda f: f.speed)
+                for k, f in enumerate(mine):
+                    ax.plot(
+                        percent,
+                        f.angles[name],
+                        color=plt.get_cmap(colours)(0.3 + 0.6 * (k + 1) / len(mine)),
+                        label=f"{f.speed:.2g} m/s{', in shoes' if shoes else ''}",
+                    )
             for f in captured:
                 if f.kind == kind:
                     ax.plot(percent, f.angles[name], "C1--", label=f"captured, {f.speed:.2g} m/s")
@@ -208,7 +235,8 @@ def draw(ours: list[Facts], captured: list[Facts], out: Path) -> None:
     axes[1, 3].text(
         0,
         0.5,
-        "grey: people, as commonly quoted,\nrounded\nblue: ours\norange: captured, on our body",
+        "grey: people, as commonly quoted,\nrounded\nblue: ours; green: in shoes,\nweights fitted to people's\n"
+        "orange: captured, on our body;\nnot used in fitting",
         fontsize=9,
     )
     fig.tight_layout()
@@ -219,10 +247,10 @@ def main() -> None:
     """Measure, draw, print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--ours", nargs="+", type=Path, required=True)
-    parser.add_argument("--captured", nargs="*", type=Path, default=[])
+    parser.add_argument("--captured", nargs="*", type=Path, default=[], help="BVH files of a walk or a run")
     parser.add_argument("--out", type=Path)
     given = parser.parse_args()
-    ours, captured = ([facts(folder) for folder in group] for group in (given.ours, given.captured))
+    ours, captured = [facts(folder) for folder in given.ours], [captured_facts(file) for file in given.captured]
     print(table(ours, captured))
     if given.out:
         draw(ours, captured, given.out)

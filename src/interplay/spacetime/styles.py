@@ -16,7 +16,7 @@ from interplay.spacetime.part import CLEARANCE, Style, Tie
 class Weights(NamedTuple):
     """What squares of torques [1/(50 N·m)²] and of their rates cost, and what holds trunk, pelvis, legs and feet.
 
-    Set by hand, until walks at 1.3 and runs at 3 m/s had steps, shares of stance and forces like people's.
+    Of bare soles set by hand, until walks at 1.3 and runs at 3 m/s had steps, shares of stance and forces like people's; of shoes fitted.
     """
 
     hip: float = 1.0
@@ -65,6 +65,42 @@ CHOSEN = {
         airborne=100.0,
     ),
 }
+SHOD = {
+    **CHOSEN,
+    "walk": Weights(
+        hip=1.06,
+        knee=0.079,
+        ankle=0.121,
+        frontal=0.124,
+        trunk=0.845,
+        arms=0.91,
+        haste=0.0035,
+        upright=15.0,
+        pelvis=5.9,
+        narrow=5.7,
+        foot=3.0,
+        jerk=0.010,
+        turning=7.7,
+    ),
+    "run": Weights(
+        hip=0.22,
+        knee=0.067,
+        ankle=0.035,
+        frontal=0.076,
+        trunk=0.94,
+        arms=0.91,
+        haste=0.0024,
+        upright=21.5,
+        pelvis=15.6,
+        narrow=24.0,
+        foot=2.44,
+        jerk=0.094,
+        turning=31.0,
+        airborne=1450.0,
+    ),
+}
+"""In shoes: fitted, from the others, to people's steps, stance and peak forces of walks at 1.3 and 1.8 and runs at 3 and 4 m/s, and to angles
+at 1.3 and 3 m/s (``tools/fit_style.py``)."""
 ELBOWS = {"walk": 0.35, "run": 1.6, "jump": 0.35}
 """How far elbows are bent [rad]."""
 LEAN = {"walk": 0.04, "run": 0.14, "jump": 0.2}
@@ -110,7 +146,7 @@ def style(body: Body, kind: str = "walk", weights: Weights | None = None, speed:
 
     With a speed [m/s], runs are in the air for about as much of the time as people's.
     """
-    weights, n = weights or CHOSEN[kind], body.n
+    weights, n = weights or (SHOD if body.shoes else CHOSEN)[kind], body.n
     rest, posture, calm = np.zeros(n), np.zeros(n), np.full(n, CALM)
     rest[ROOT:] = body.coordinates(body.scene.qpos)[ROOT:]
     size = (75 * 1.74 / (body.mass * body.height)) ** 2
