@@ -17,6 +17,7 @@ from interplay.cli_compose import compose
 from interplay.cli_import import import_files
 from interplay.cli_sweep import sweep
 from interplay.cli_trials import trials
+from interplay.cli_tune import tune
 from interplay.errors import InputError, InterplayError, settings
 from interplay.qp import solvers
 
@@ -309,6 +310,7 @@ app.command("import")(import_files)
 app.command()(compose)
 app.command()(sweep)
 app.command()(trials)
+app.command()(tune)
 
 
 @app.command()

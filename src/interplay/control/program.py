@@ -92,7 +92,9 @@ class Programs:
             self._lower[demands.unled], self._upper[demands.unled] = -np.inf, np.inf
         qp = assembly.fill(terms, state.time, self.dt, state.applied, (self._lower, self._upper), rows, self.manner)
         if demands.unled is not None:
-            unasked = np.flatnonzero(np.isin(assembly.structure.torque_dofs, demands.unled))
+            unled = np.zeros(assembly.nv, bool)
+            unled[demands.unled] = True
+            unasked = np.flatnonzero(unled[assembly.structure.torque_dofs])
             qp.h_l[unasked], qp.h_u[unasked] = -_UNLIMITED, _UNLIMITED
         self._refuse_nan(qp, assembly, state)
         memory = Memory(limits, active, self._perception.remember(state))

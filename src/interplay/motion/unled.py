@@ -125,8 +125,10 @@ class Unled:
     def moved(self, plan: Plan, terms: Kinematics) -> Plan:
         """Return a plan in which their motors are servos where skills say so, and else only damp."""
         servos = list(self._served.values())
-        served = np.concatenate([servo.dofs for servo in servos]) if servos else np.zeros(0, np.int64)
-        tau, dofs = plan.tau.copy(), self._driven[~np.isin(self._driven, served)]
+        tau, idle = plan.tau.copy(), np.ones(len(plan.tau), bool)
+        for servo in servos:
+            idle[servo.dofs] = False
+        dofs = self._driven[idle[self._driven]]
         tau[self._dofs] = 0.0
         if len(dofs):
             tau[dofs] = self._damping(dofs, terms)

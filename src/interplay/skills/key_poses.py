@@ -3,11 +3,13 @@
 A file says ``name``, ``summary``, ``bid`` (what it bids where its conditions hold), ``when`` (its pre-conditions: sensors within bounds),
 ``keys`` (poses [rad], each after so many ``seconds``), ``until`` (its post-conditions, at the end, with so many seconds of ``patience``),
 and ``mirrored: true`` where it suits the other side as well: which one is taken, ``side`` says, a sensor that is above 0 for the poses as
-they are written. Joints without a side are both of a pair. What no key names stays as it is.
+they are written. Joints without a side are both of a pair. What no key names stays as it is. ``along`` (weights of sensors) is what is
+good on the way there, for who tunes it.
 """
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
     from interplay.simulation import Simulation
 
 Bounds = dict[str, tuple[float | None, float | None]]
+_FAR = 0.2
+"""So far out of its bounds a sensor counts half."""
 
 
 class Key(pydantic.BaseModel):
@@ -45,6 +49,7 @@ class Poses(pydantic.BaseModel):
     when: Bounds
     keys: list[Key] = pydantic.Field(min_length=1)
     until: Bounds = {}
+    along: dict[str, float] = {}
     patience: float = pydantic.Field(0.0, ge=0.0, le=10.0)
     mirrored: bool = False
     side: str = "leaning"
@@ -57,6 +62,11 @@ class Poses(pydantic.BaseModel):
             if low is not None and high is not None and low > high:
                 raise ValueError(f"{name}: expected a lower and an upper bound, got {low:g} and {high:g}")
         return bounds
+
+    @pydantic.field_validator("along")
+    @classmethod
+    def _sensors(cls, along: dict[str, float]) -> dict[str, float]:
+        return {known(name): weight for name, weight in along.items()}
 
     @pydantic.field_validator("side")
     @classmethod
@@ -83,6 +93,16 @@ def outside(bounds: Bounds, sensed: Sensed) -> str:
             wanted = f"{'' if low is None else f'{low:g} ≤ '}{name}{'' if high is None else f' ≤ {high:g}'}"
             return f"{name} is {value:.2f}, not {wanted}"
     return ""
+
+
+def short_of(bounds: Bounds, sensed: Sensed) -> float:
+    """Return how far what is sensed is from bounds: 0 within all of them, up to 1 for each that it is out of."""
+    short = 0.0
+    for name, (low, high) in bounds.items():
+        value = sensed.number(name)
+        off = max(0.0 if low is None else low - value, 0.0 if high is None else value - high, 0.0)
+        short += off / (off + _FAR)
+    return short
 
 
 class KeyPoses(Skill):
@@ -169,3 +189,18 @@ def spelled(pose: Mapping[str, float], joints: list[str], mirrored: bool, whose:
             -angle if middle and not joint.endswith("flexion") else angle
         )
     return turned
+
+
+def written(poses: Poses, remarks: str = "") -> str:
+    """Return key poses as the text of a file."""
+    given = poses.model_dump(mode="json", exclude_defaults=True)
+    keys = given.pop("keys")
+    head = yaml.safe_dump(given, sort_keys=False, allow_unicode=True, width=110, default_flow_style=None)
+    lines = [*(f"# {line}" for line in remarks.splitlines()), head.rstrip(), "keys:"]
+    for key in keys:
+        pose = ", ".join(f"{joint}: {angle:g}" for joint, angle in key["pose"].items())
+        lines += [f"  - seconds: {key['seconds']:g}", *textwrap.wrap(f"pose: {{{pose}}}", 112, **_INDENT)]
+    return "\n".join(lines) + "\n"
+
+
+_INDENT: dict[str, Any] = {"initial_indent": "    ", "subsequent_indent": "      "}

@@ -9,6 +9,7 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
+import numba
 import numpy as np
 
 from interplay.errors import unknown_name
@@ -91,8 +92,8 @@ class Senses:
         self._bodies = np.flatnonzero(m.body_treeid == self._tree)
         self._names = {int(b): m.body(int(b)).name.removeprefix(f"{model}/") for b in self._bodies}
         self._trunk = next((b for b, name in self._names.items() if name == "chest"), self._root)
-        self._soles = [scene.site(f"{model}/{side}_sole") for side in SIDES]
-        self._feet = {int(m.site_bodyid[sole]) for sole in self._soles}
+        self._soles = np.array([scene.site(f"{model}/{side}_sole") for side in SIDES])
+        self._feet = set(m.site_bodyid[self._soles].tolist())
         joints = [int(j) for j in range(m.njnt) if m.body_treeid[m.jnt_bodyid[j]] == self._tree and m.jnt_type[j] >= 2]
         self._joints = {m.joint(j).name.removeprefix(f"{model}/"): int(m.jnt_qposadr[j]) for j in joints}
         self._dofs = m.jnt_dofadr[joints].astype(np.int64)
@@ -101,10 +102,9 @@ class Senses:
 
     def _corners(self, terms: Kinematics) -> np.ndarray:
         """Return the corners of both soles (2, 4, 3) [m]."""
-        signs = np.array([(1, 1, 0), (1, -1, 0), (-1, -1, 0), (-1, 1, 0)], float)
-        size = terms.model.site_size[self._soles]
-        turn = terms.site_xmat[self._soles].reshape(-1, 3, 3)
-        return terms.site_xpos[self._soles][:, None] + np.einsum("sij,skj->ski", turn, signs * size[:, None])
+        out = np.empty((len(self._soles), 4, 3))
+        _corners(terms.site_xpos, terms.site_xmat, terms.model.site_size, self._soles, out)
+        return out
 
     def look(self, sim: Simulation) -> Sensed:
         """Return what is sensed at the present state."""
@@ -112,12 +112,13 @@ class Senses:
         place, velocity = sim.com(self.model)
         trunk = terms.xmat[self._trunk].reshape(3, 3)
         corners = self._corners(terms)
-        low = min(float(corners[..., 2].min()), float(terms.xpos[self._bodies, 2].min()))
+        heights = corners[..., 2].ravel().tolist()
+        low = min(*heights, float(terms.xpos[self._bodies, 2].min()))
         above = max(float(place[2]) - low, 0.1 * self.height)
         point = place[:2] + velocity[:2] * math.sqrt(above / sim.scene.gravity)
         feet = corners.reshape(-1, 3)[:, :2]
-        ahead = trunk[:2, 0] / max(float(np.linalg.norm(trunk[:2, 0])), 1e-9)
-        off = point - feet.mean(axis=0)
+        ahead = trunk[:2, 0] / max(math.hypot(*trunk[:2, 0].tolist()), 1e-9)
+        off, stirring = point - feet.mean(axis=0), qvel[self._dofs]
         touching, carried, elsewhere = self._touches(sim)
         return Sensed(
             sim.time,
@@ -130,12 +131,12 @@ class Senses:
             float(trunk[2, 1]),
             float(trunk[2, 2]),
             above / self.height,
-            float(np.linalg.norm(velocity)),
+            math.hypot(*velocity.tolist()),
             -float(velocity[2]),
-            float(np.sqrt((qvel[self._dofs] ** 2).mean())),
-            float(np.linalg.norm(outside(convex_hull(feet), point))) / self.height,
-            float(corners[..., 2].max()),  # of the ground: what else is there is felt, not seen
-            -float(terms.site_xmat[self._soles].reshape(-1, 3, 3)[:, 2, 2].max()),  # which point out of them
+            math.sqrt(float(stirring @ stirring) / len(stirring)),
+            math.hypot(*outside(convex_hull(feet), point).tolist()) / self.height,
+            max(heights),  # of the ground: what else is there is felt, not seen
+            -float(terms.site_xmat[self._soles, 8].max()),  # which point out of them
             carried,
             elsewhere,
         )
@@ -157,3 +158,15 @@ class Senses:
                 else:
                     elsewhere += lifted
         return {name: force for name, force in touching.items() if force > PRESSES}, carried, elsewhere
+
+
+@numba.njit(cache=True)
+def _corners(xpos, xmat, size, sites, out):
+    """Write the corners of rectangular sites, around each, in world axes."""
+    for s in range(sites.shape[0]):
+        site = sites[s]
+        for k in range(4):
+            x = size[site, 0] if k < 2 else -size[site, 0]
+            y = size[site, 1] if k in (0, 3) else -size[site, 1]
+            for i in range(3):
+                out[s, k, i] = xpos[site, i] + xmat[site, 3 * i] * x + xmat[site, 3 * i + 1] * y

@@ -24,6 +24,12 @@ class Motors:
         """Which are servos …"""
         self._serves = True
         """… and whether any may be."""
+        bounded = m.actuator_forcelimited.astype(bool)
+        self._least = np.where(bounded, m.actuator_forcerange[:, 0], -np.inf)
+        self._most = np.where(bounded, m.actuator_forcerange[:, 1], np.inf)
+        self._bias = -self._gear * m.actuator_biasprm[:, 1], -self._gear * m.actuator_biasprm[:, 2]
+        self._damping = m.actuator_biasprm[:, 2].copy()
+        """Of servos: within which forces they are, what they ask by position and by speed wanted, and MuJoCo's kd."""
 
     def begin(self, d: mujoco.MjData, plan: Plan) -> None:
         """Take up a plan's torques and servos."""
@@ -32,25 +38,26 @@ class Motors:
         d.ctrl[:] = self._held[self._dof] / self._gear
         if plan.servo is None and not self._serves:
             return
-        self._on = np.zeros(m.nu, bool) if plan.servo is None else np.isin(self._dof, plan.servo.dofs)
-        self._serves = plan.servo is not None
+        on = np.zeros(m.nv, bool)
+        if plan.servo is not None:
+            on[plan.servo.dofs] = True
+        self._on, self._serves = on[self._dof], plan.servo is not None
         m.actuator_biastype[:] = np.where(self._on, _SERVO, _TORQUE)
         if plan.servo is not None:
             # MuJoCo adds −kp q − kd v, and limits the sum.
             wanted = np.zeros((2, m.nv))
             wanted[:, plan.servo.dofs] = plan.servo.position, plan.servo.velocity
-            pull = -(m.actuator_biasprm[:, 1:3] * (self._gear * wanted[:, self._dof]).T).sum(axis=1)
+            pull = self._bias[0] * wanted[0, self._dof] + self._bias[1] * wanted[1, self._dof]
             d.ctrl[:] = np.where(self._on, plan.tau[self._dof] / self._gear + pull, d.ctrl)
         self._given[:], self._steps = 0.0, 0
 
     def take(self, d: mujoco.MjData) -> None:
         """Add what the servos gave in a step of the simulator: implicitly, at the speed that the step led to, unless at their limits."""
         if self._serves:
-            m, force = self._model, d.actuator_force
-            within = (force > m.actuator_forcerange[:, 0]) & (force < m.actuator_forcerange[:, 1])
-            free = within | ~m.actuator_forcelimited.astype(bool)
+            force = d.actuator_force
+            within = (force > self._least) & (force < self._most)
             gained = self._gear * d.qvel[self._dof] - d.actuator_velocity
-            self._given += self._gear * (force + np.where(free, m.actuator_biasprm[:, 2] * gained, 0.0))
+            self._given += self._gear * (force + within * (self._damping * gained))
             self._steps += 1
 
     def end(self) -> np.ndarray:
