@@ -352,7 +352,10 @@ def test_a_package_may_offer_skills(tmp_path, monkeypatch):
     monkeypatch.setattr("interplay.skills.repertoire.entry_points", lambda group: [Point(Wait), Point(path)])
     assert {"wait", "bow", "balance"} <= {skill.name for skill in ip.repertoire("ann")}
     with pytest.raises(ip.InputError, match="two skills have the name 'bow'"):
-        ip.repertoire("ann", path)
+        ip.repertoire("ann", path, path)
+    path.write_text(GOOD.replace("bid: 5", "bid: 4"))
+    [own] = [skill for skill in ip.repertoire("ann", path) if skill.name == "bow"]  # takes the place of theirs
+    assert own.poses.bid == 4
     monkeypatch.setattr("interplay.skills.repertoire.entry_points", lambda group: [Point(7)])
     with pytest.raises(ip.InputError, match="expected a class of skills"):
         ip.repertoire("ann")

@@ -32,7 +32,7 @@ Settings = Annotated[
 ]
 Evaluations = Annotated[int, typer.Option(help="How many candidates are tried; 0: the skill is only measured.")]
 Noise = Annotated[float, typer.Option(help="Noise of the starts by which it is tuned: 0.5 rad on joints at noise 1.")]
-Sigma = Annotated[float, typer.Option(help="How far candidates are from the first guess at first [rad].")]
+Sigma = Annotated[float, typer.Option(help="How far candidates are from the first guess at first, in rad.")]
 Batch = Annotated[int, typer.Option(help="From how many starts of the pool each candidate is tried.")]
 Fresh = Annotated[
     int, typer.Option(help="From how many fresh starts (seeds from 1000 on) it is measured at each noise.")

@@ -18,7 +18,8 @@ PLUG_INS = "interplay.skills"
 def repertoire(model: str, *more: type[Skill] | str | Path) -> list[Skill]:
     """Return all skills for one character: those that come with Interplay, those of plug-ins, and more of one's own.
 
-    ``ip.repertoire("ann", "bow.yaml", Wave)``: a file of key poses, a class.
+    ``ip.repertoire("ann", "bow.yaml", Wave)``: a file of key poses, a class. One's own take the place of others that have their names:
+    ``"roll_over.yaml"`` as ``interplay tune`` has written it.
     """
     offered: list[type[Skill] | str | Path] = []
     for info in sorted(pkgutil.iter_modules(__path__), key=lambda i: i.name):
@@ -26,7 +27,8 @@ def repertoire(model: str, *more: type[Skill] | str | Path) -> list[Skill]:
         offered += [k for k in vars(module).values() if _is_skill(k) and k.name and k.__module__ == module.__name__]
     offered += sorted(Path(__file__).parent.glob("*.yaml"))
     offered += [point.load() for point in entry_points(group=PLUG_INS)]
-    return list(by_name("repertoire", [_made(kind, model) for kind in (*offered, *more)]).values())
+    made = by_name("repertoire", [_made(kind, model) for kind in offered])
+    return list((made | by_name("repertoire", [_made(kind, model) for kind in more])).values())
 
 
 def _is_skill(kind: object) -> bool:
