@@ -207,7 +207,8 @@ def test_an_action_from_a_gait_into_itself_is_the_gait(walked):
 @pytest.mark.slow
 def test_a_motion_that_obeys_physics_is_hardly_changed_by_being_made_physical(body, walked):
     """A clip of a walk that was found: joints stay within a few hundredths of a radian, and it holds."""
-    found, change = physical(body, perform("walk", walked[0]).clip())
+    made = physical({"ann": body}, perform("walk", walked[0]).clip())
+    found, change = made.found, made.changes["ann"]
     assert found.solved
     assert change.joints < 0.05
     assert change.root < 0.02

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from collections.abc import Sequence
+from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 import interplay as ip
 from interplay import composition as base
-from interplay.errors import InputError
+from interplay.errors import InputError, unknown_name
+from interplay.io.clips.importing import body_of_height
 from interplay.spacetime.body import Body
 from interplay.spacetime.captured import Captured
 from interplay.spacetime.composing import composed, scored
@@ -17,11 +19,18 @@ from interplay.spacetime.physical import physical
 from interplay.spacetime.solving import Progress
 
 
+def _several(value: Any) -> Any:
+    """Return numbers of a text, such as 1.75,1.15, or of one number."""
+    if isinstance(value, str):
+        return tuple(value.split(","))
+    return (value,) if isinstance(value, int | float) else value
+
+
 class Physical(base.Composition):
-    """A clip made physical."""
+    """A clip made physical, of all who are in it."""
 
     name: ClassVar[str] = "physical"
-    summary: ClassVar[str] = "the motion nearest to a clip's that obeys physics"
+    summary: ClassVar[str] = "the motion nearest to a clip's that obeys physics, of all who are in it"
 
     class Parameters(base.Worn):
         """Which clip, from when to when, and who plays it."""
@@ -29,11 +38,15 @@ class Physical(base.Composition):
         clip: str = Field(
             "", description="folder or file of a clip that knows its contacts, as interplay import writes it"
         )
-        who: str = Field("", description="which of its characters; by default the first")
+        who: str = Field("", description="one of its characters alone; by default all")
         begin: float = Field(0.0, ge=0, description="where it begins in the clip [s]")
         end: float = Field(0.0, ge=0, description="where it ends in the clip [s]; 0: at its end")
-        height: float = Field(1.75, ge=0.8, le=2.2, description="of who plays it [m]")
-        mass: float = Field(0.0, ge=0, le=200, description="of who plays it [kg]; 0: as people of that height have")
+        height: Annotated[tuple[Annotated[float, Field(ge=0.8, le=2.2)], ...], BeforeValidator(_several)] = Field(
+            (1.75,), description="of who plays it [m]; of several, in the clip's order: 1.75,1.15"
+        )
+        mass: Annotated[tuple[Annotated[float, Field(ge=0, le=200)], ...], BeforeValidator(_several)] = Field(
+            (0.0,), description="of who plays it [kg]; 0: as people of that height have"
+        )
 
     p: Parameters
 
@@ -43,9 +56,14 @@ class Physical(base.Composition):
         if not p.clip:
             raise InputError("physical: expected a clip; say --set clip=FOLDER")
         clip = _cut(p.clip, p.begin, p.end)
-        body = Body(ip.Scene().add(ip.Humanoid(p.height, p.mass or None, shoes=p.shoes), "ann"), "ann")
-        found, change = physical(body, clip, p.who or None, progress=progress)
-        return perform(self.name, found, between=lambda _: change.said())
+        if p.who and p.who not in clip.motions:
+            raise unknown_name("character of the clip", p.who, clip.motions)
+        names, scene = [p.who] if p.who else list(clip.motions), ip.Scene()
+        heights, masses = _each("height", p.height, names), _each("mass", p.mass, names)
+        for name, height, mass in zip(names, heights, masses, strict=True):
+            scene = scene.add(body_of_height(height, mass or None, shoes=p.shoes), name)
+        made = physical({name: Body(scene, name) for name in names}, clip, progress=progress)
+        return perform(self.name, made.found, between=lambda _: made.said(), held=made.held)
 
 
 class Transition(base.Composition):
@@ -86,3 +104,10 @@ class Transition(base.Composition):
 def _cut(name: str, begin: float, end: float) -> ip.Clip:
     clip = ip.Clip.load(name)
     return clip.cut(begin, end or clip.duration) if begin or end else clip
+
+
+def _each(what: str, given: Sequence[float], names: Sequence[str]) -> Sequence[float]:
+    """Return a number for each character: the one that is given, or theirs."""
+    if len(given) not in (1, len(names)):
+        raise InputError(f"{what}: expected one number, or one for each of {', '.join(names)}, got {len(given)}")
+    return given if len(given) == len(names) else [given[0]] * len(names)

@@ -25,7 +25,8 @@ class Captured(NamedTuple):
 
     def after(self, done: Doing) -> Doing:
         """Append it, made physical."""
-        found, _ = physical(done.body, self.clip, self.who, progress=done.gaits.progress)
+        who = self.who or next(iter(self.clip.motions))
+        found = physical({who: done.body}, self.clip, progress=done.gaits.progress).found
         last = found.solutions[-1]
         if not last.solved:
             raise InputError(

@@ -31,6 +31,8 @@ class ArmsClear(NamedTuple):
     """Arms keep off the belly and the thigh beside them: walls push them there."""
 
     who: str
+    as_begun: bool = False
+    """Whether they may be as near as they begin, as in a clip, where that is nearer than balls are thick."""
 
     def __call__(self, stage: Stage) -> list[Block]:
         """Keep balls apart at knots that are free."""
@@ -46,7 +48,7 @@ class ArmsClear(NamedTuple):
             if one.endswith(ARM) and (other in BELLY or other == f"{one.split('_')[0]}_thigh")
         ]
         knots = [k for k in range(part.intervals + 1) if k not in part.given]
-        return [_apart(part, mine, pairs, knots)]
+        return [_apart(part, mine, pairs, knots, self.as_begun)] if pairs else []
 
 
 class LegsClear(NamedTuple):
@@ -78,19 +80,25 @@ class LegsClear(NamedTuple):
         return [_apart(part, mine, pairs, knots), above]
 
 
-def _apart(part: Part, mine: Sequence[Ball], pairs: Sequence[tuple[int, int]], knots: Sequence[int]) -> Block:
-    """Return what keeps pairs of balls in one body apart."""
+def _apart(
+    part: Part, mine: Sequence[Ball], pairs: Sequence[tuple[int, int]], knots: Sequence[int], as_begun: bool = False
+) -> Block:
+    """Return what keeps pairs of balls in one body apart, or no nearer than they begin."""
     body, q = part.body, part.q[knots]
+    guessed = places(body, [ball.point for ball in mine], part.unknowns.guess[q]).reshape(len(knots), -1, 3)
+    far = np.stack([np.linalg.norm(guessed[:, a] - guessed[:, b], axis=1) for a, b in pairs], axis=1)
+    least = np.minimum([mine[a].radius + mine[b].radius + SPARE for a, b in pairs], far if as_begun else INF)
 
     def inner(y: Any, c: Any) -> tuple[Any, Any]:
         place = [place_of(body, ball.point, y) for ball in mine]
-        return 0, ca.vertcat(*(near(place[a] - place[b], mine[a], mine[b]) for a, b in pairs))
+        return 0, ca.vertcat(*(nearness(ca.sumsqr(place[a] - place[b]), c[k]) for k, (a, b) in enumerate(pairs)))
 
-    named, none = names(body, mine), np.zeros((len(knots), 0))
+    named = names(body, mine)
     said = [f"{named[a]} off {named[b]} of {body.name}" for a, b in pairs]
     high = np.full((len(knots), len(pairs)), NEAREST)
-    kernel = Kernel("clear", body.n, 0, inner)
-    return Block(kernel, q, none, np.full_like(high, -INF), high, lambda p, r: said[r], ASLEEP)
+    kernel = Kernel("clear", body.n, len(pairs), inner)
+    least = np.broadcast_to(least, far.shape)
+    return Block(kernel, q, least, np.full_like(high, -INF), high, lambda p, r: said[r], ASLEEP)
 
 
 def late(part: Part, times: np.ndarray) -> list[int]:

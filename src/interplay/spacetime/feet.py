@@ -43,6 +43,8 @@ def feet_stand(part: Part) -> list[Block]:
         for k in range(part.intervals + 1):
             modes = {part.phases[part.phase_of[i]].mode(side) for i in (k - 1, k) if 0 <= i < part.intervals}
             fixed = _fixed(modes)
+            stance = _stance_at(part, side, k)
+            mark = part.prints[stance] if len(part.prints) else part.q[k, :3]
             lo, hi = np.full(16, -INF), np.full(16, INF)
             springs = _given_by_springs(part, side, k) if part.body.shoes else set()
             for row in fixed:
@@ -52,15 +54,17 @@ def feet_stand(part: Part) -> list[Block]:
             if k in part.given:
                 lo, hi = np.full(16, -INF), np.full(16, INF)
                 for row in {0, 1, 3, 4, 6} & set(fixed) - ({3, 4} if 0 in fixed else set()):
-                    lo[row] = hi[row] = 0.0
+                    said = [part.q[k, 3], mark[2]] if row == 6 else [*part.q[k, :2], *mark[:2]]
+                    if (
+                        part.unknowns.low[said] < part.unknowns.high[said]
+                    ).any():  # of two that are known, neither says it
+                        lo[row] = hi[row] = 0.0
             else:
                 bump = _bump(part, side, k, modes)
                 lift = min(part.manners[part.phase_of[i]].lift for i in (k - 1, k) if 0 <= i < part.intervals)
                 for row, height in ((2, max(CLEARANCE * bump, lift * bump**4)), (5, CLEARANCE * bump)):
                     if row not in fixed:  # of heel and toes
                         lo[row] = height
-            stance = _stance_at(part, side, k)
-            mark = part.prints[stance] if len(part.prints) else part.q[k, :3]
             ground.append(part.ground[stance] if len(part.prints) else 0.0)
             where.append(np.concatenate([part.q[k], part.v[k], mark]))
             low.append(lo)

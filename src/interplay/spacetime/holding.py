@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import casadi as ca
 import numpy as np
@@ -30,12 +30,24 @@ LOWER, REACHES = 0.15, 1.5
 """By how much lower a hand hangs of one whose forearm reaches up to the other's [m], and how far her elbow bends then [rad]."""
 
 Hand = tuple[str, int]
+Spans = Sequence[tuple[float, float]]
+"""From when to when [s], again and again."""
+ALWAYS: Spans = ((-np.inf, np.inf),)
 
 
-def hold_hands(one: Hand, other: Hand) -> Bond:
+class Held(NamedTuple):
+    """Surfaces of two that hold each other: which, whose and which of the points at which they are pulled, and when [s]."""
+
+    surfaces: tuple[str, str]
+    hands: tuple[Hand, Hand]
+    during: Spans = ALWAYS
+
+
+def hold_hands(one: Hand, other: Hand, during: Spans = ALWAYS, ease: float = 1.0) -> Bond:
     """Return the bond of two hands: of each, whose, and which of the points at which it is pulled.
 
-    In a turn in which it is soft (`NAME`), or only one of them is free, a rubber band draws her hand to the other's (liu2006, 6.2).
+    ``during``: when they touch, of parts whose timing is kept; ``ease``: how many times as much as usual it costs to pull. In a turn in which
+    it is soft (`NAME`), or only one of them is free, a rubber band draws her hand to the other's (liu2006, 6.2).
     """
 
     def bond(meeting: Meeting) -> list[Block]:
@@ -43,7 +55,9 @@ def hold_hands(one: Hand, other: Hand) -> Bond:
         stiffness, free = stage.stiffness(NAME), [hand[0] in stage.parts for hand in (one, other)]
         if stiffness is not None or not all(free):
             turned = [(one, other)] * free[0] + [(other, one)] * free[1]
-            return [block for mine, hers in turned for block in banded(meeting, mine, hers, stiffness or STIFFEST)]
+            return [
+                block for mine, hers in turned for block in banded(meeting, mine, hers, stiffness or STIFFEST, during)
+            ]
         (first, _), (second, _) = one, other
         times, ways = _ways(meeting, one, other)
         way = meeting.curve(times, ways.mean(axis=0), (0,))
@@ -51,17 +65,17 @@ def hold_hands(one: Hand, other: Hand) -> Bond:
         unknowns = stage.unknowns
         unknowns.low[force.coefficients], unknowns.high[force.coefficients] = -GRIP / PULL, GRIP / PULL
         return [
-            meeting.keeps(first, _point(meeting, one), way),
-            meeting.keeps(second, _point(meeting, other), way),
-            pulls(meeting, one, force, 1.0),
-            pulls(meeting, other, force, -1.0),
-            eased(force),
+            meeting.keeps(first, _point(meeting, one), way, _knots(meeting, first, during)),
+            meeting.keeps(second, _point(meeting, other), way, _knots(meeting, second, during)),
+            pulls(meeting, one, force, 1.0, during),
+            pulls(meeting, other, force, -1.0, during),
+            eased(force, ease),
         ]
 
     return bond
 
 
-def banded(meeting: Meeting, mine: Hand, hers: Hand, stiffness: float) -> list[Block]:
+def banded(meeting: Meeting, mine: Hand, hers: Hand, stiffness: float, during: Spans = ALWAYS) -> list[Block]:
     """Return what a rubber band does to a hand, of a stiffness [N/m], from where the other hand is known or guessed to be.
 
     A part of its energy is in the objective, too: by its force alone the gap does not close.
@@ -73,7 +87,8 @@ def banded(meeting: Meeting, mine: Hand, hers: Hand, stiffness: float) -> list[B
     way = meeting.curve(times, places, (0,))
     unknowns = meeting.stage.unknowns
     unknowns.low[way.coefficients] = unknowns.high[way.coefficients] = unknowns.guess[way.coefficients]
-    read, constants = way.window(meeting.clocks[who].points())
+    points = _points(meeting, mine, during)
+    read, constants = way.window(meeting.clocks[who].points().some(points))
     count = len(read)
 
     def outer(z: Any, c: Any) -> Any:
@@ -87,20 +102,24 @@ def banded(meeting: Meeting, mine: Hand, hers: Hand, stiffness: float) -> list[B
 
     low, high = (np.concatenate([np.zeros((count, 3)), bound], axis=1) for bound in way.within(constants))
     knots = np.concatenate([part.q[:-1], part.v[:-1], part.q[1:], part.v[1:]], axis=1)
-    where = np.concatenate([np.repeat(knots, 2, axis=0), part.pull[:, k], read], axis=1)
+    where = np.concatenate([np.repeat(knots, 2, axis=0)[points], part.pull[points, k], read], axis=1)
     constants = np.concatenate([constants, np.full((count, 1), stiffness)], axis=1)
     kernel = Kernel("banded", 4 * n + 3 + way.width, 3, inner, outer)
     return [Block(kernel, where, constants, low, high, lambda p, r: f"rubber band at {who}")]
 
 
-def between(one: Hand, other: Hand) -> Callable[[Found], dict[str, float]]:
-    """Return what is to be said of two hands: largest gap [m], force [N], and by how much forces are not opposite [N], over all moments."""
+def between(one: Hand, other: Hand, during: Spans = ALWAYS) -> Callable[[Found], dict[str, float]]:
+    """Return what is to be said of two hands while they touch, over all moments.
+
+    Largest gap [m], largest and mean force [N], and by how much forces are not opposite [N].
+    """
 
     def said(found: Found) -> dict[str, float]:
         (first, a), (second, b) = one, other
         parts = [found.parts[who] for who in (first, second)]
         span = min(float(part.times(found.x)[-1]) for part in parts)
         times = np.linspace(0.0, span, 1000, endpoint=False)
+        times = times[within(times, during)]
         courses = [part.course(found.x, times)[0] for part in parts]
         mine, hers = (
             places(part.body, [part.pulled[k]], course.q)
@@ -111,17 +130,41 @@ def between(one: Hand, other: Hand) -> Callable[[Found], dict[str, float]]:
         return {
             f"{name}: largest gap of hands [m]": float(np.linalg.norm(mine - hers, axis=1).max()),
             f"{name}: largest force [N]": float(np.linalg.norm(forces[0], axis=1).max()),
+            f"{name}: mean force [N]": float(np.linalg.norm(forces[0], axis=1).mean()),
             f"{name}: forces off their opposites [N]": float(np.linalg.norm(forces[0] + forces[1], axis=1).max()),
         }
 
     return said
 
 
-def pulls(meeting: Meeting, hand: Hand, force: Curve, sign: float) -> Block:
+def within(times: np.ndarray, during: Spans) -> np.ndarray:
+    """Return which times [s] are in any of some spans."""
+    return np.any([(times >= begin) & (times <= end) for begin, end in during], axis=0)
+
+
+def _knots(meeting: Meeting, who: str, during: Spans) -> np.ndarray:
+    """Return the knots of a character between which hands touch, one before and one after included."""
+    times = meeting.stage.unknowns.guess[meeting.clocks[who].times]
+    inside = np.any([(times[1:] > begin) & (times[:-1] < end) for begin, end in during], axis=0)
+    return np.flatnonzero(np.append(inside, False) | np.append(False, inside))
+
+
+def _points(meeting: Meeting, hand: Hand, during: Spans) -> np.ndarray:
+    """Return the points of a character at which hands touch; at all others nothing pulls."""
+    who, index = hand
+    unknowns, moments = meeting.stage.unknowns, meeting.clocks[who].points()
+    inside = within(unknowns.guess[moments.where[:, 0]] + moments.share * unknowns.guess[moments.where[:, 1]], during)
+    loose = meeting.stage.parts[who].pull[~inside, index]
+    unknowns.low[loose] = unknowns.high[loose] = unknowns.guess[loose] = 0.0
+    return np.flatnonzero(inside)
+
+
+def pulls(meeting: Meeting, hand: Hand, force: Curve, sign: float, during: Spans = ALWAYS) -> Block:
     """Return what makes the force on a point of a character that of a curve, or its opposite."""
     who, index = hand
-    pull = meeting.stage.parts[who].pull[:, index]
-    read, constants = force.window(meeting.clocks[who].points())
+    points = _points(meeting, hand, during)
+    pull = meeting.stage.parts[who].pull[points, index]
+    read, constants = force.window(meeting.clocks[who].points().some(points))
 
     def inner(y: Any, c: Any) -> tuple[Any, Any]:
         value, place = force.value(y[3:], c)
@@ -132,15 +175,16 @@ def pulls(meeting: Meeting, hand: Hand, force: Curve, sign: float) -> Block:
     return Block(Kernel("pulls", 3 + force.width, 2, inner), where, constants, low, high, lambda p, r: f"pull at {who}")
 
 
-def eased(force: Curve) -> Block:
-    """Return what it costs to pull."""
+def eased(force: Curve, ease: float = 1.0) -> Block:
+    """Return what it costs to pull, so many times as much as usual."""
     at = force.coefficients
     where = np.concatenate([at, np.roll(at, -1, axis=0)], axis=1)
     where = where if force.closed else where[:-1]
     count = len(where)
 
     def inner(y: Any, c: Any) -> tuple[Any, Any]:
-        return (EASE * ca.sumsqr(y[:3]) + STEADY * ca.sumsqr(y[3:] - y[:3])) / count, ca.SX(0, 1)
+        cost = EASE * ca.sumsqr(y[:3]) + STEADY * ca.sumsqr(y[3:] - y[:3])
+        return ease / count * cost, ca.SX(0, 1)
 
     none = np.zeros((count, 0))
     return Block(Kernel("eased", 6, 0, inner), where, none, none, none, lambda p, r: "")

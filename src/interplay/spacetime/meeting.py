@@ -83,11 +83,11 @@ class Meeting:
             raise RuntimeError(f"{who} neither moves nor has moved")
         return knots
 
-    def keeps(self, who: str, point: Point, curve: Curve) -> Block:
-        """Return what keeps a point of a character on a way, at knots."""
+    def keeps(self, who: str, point: Point, curve: Curve, knots: np.ndarray) -> Block:
+        """Return what keeps a point of a character on a way, at some knots."""
         part = self.stage.parts[who]
         body, n = part.body, part.body.n
-        read, constants = curve.window(self.clocks[who].knots())
+        read, constants = curve.window(self.clocks[who].knots().some(knots))
 
         def outer(z: Any, c: Any) -> Any:
             value, place = curve.value(z[n:], c)
@@ -95,8 +95,8 @@ class Meeting:
 
         low, high = (np.concatenate([np.zeros((len(read), 3)), b], axis=1) for b in curve.within(constants))
         kernel = Kernel("keeps", n + curve.width, 2, lambda y, c: (0, y), outer)
-        where = np.concatenate([part.q, read], axis=1)
-        return Block(kernel, where, constants, low, high, lambda p, r: f"way of {who} at knot {p}")
+        where = np.concatenate([part.q[knots], read], axis=1)
+        return Block(kernel, where, constants, low, high, lambda p, r: f"way of {who} at knot {knots[p]}")
 
 
 Bond = Callable[[Meeting], "list[Block]"]

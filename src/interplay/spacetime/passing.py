@@ -128,8 +128,7 @@ def _stays(
         begin = min(stage.unknowns.guess[clock.times[0]] for clock in meeting.clocks.values())
         knots = [k for k, t in enumerate(times) if begin < t <= span + 1e-9]
         states, constants = np.zeros((len(times), 0), int), ways
-    moments = Moments(moments.where[knots], moments.share[knots])
-    read, at = wall.window(moments)
+    read, at = wall.window(moments.some(knots))
     size = states.shape[1]
 
     def inner(y: Any, c: Any) -> tuple[Any, Any]:

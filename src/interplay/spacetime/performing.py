@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from interplay.control.state import Touching as Wrenches
 from interplay.errors import cannot_write
 from interplay.io.arrays import write_recording
 from interplay.motion.clip import Clip, Touch
@@ -17,7 +18,9 @@ from interplay.motion.clip_model import clip_from_configurations
 from interplay.scene.scene import Scene
 from interplay.spacetime.body import SIDES, Body
 from interplay.spacetime.checking import Figures, Touching, figures, overlap, sampled
+from interplay.spacetime.contacts import Seen, wrenches
 from interplay.spacetime.gaits import Gait
+from interplay.spacetime.holding import ALWAYS, Held
 from interplay.spacetime.laws import Given
 from interplay.spacetime.part import FLAT, HEEL, SWING, TOE, Phase
 from interplay.spacetime.problem import BEGIN, END, Found, Law, Problem
@@ -58,6 +61,8 @@ class Performance(NamedTuple):
     """How often what was solved, a full cycle, is repeated."""
     touching: Touching = ()
     """Pairs of bodies that touch on purpose."""
+    contacts: Sequence[Wrenches] | None = None
+    """What touches in each frame, and how hard, where that is known."""
 
     def clip(self) -> Clip:
         """Return it as a clip."""
@@ -92,7 +97,15 @@ class Performance(NamedTuple):
         """Write recording, scene, clip and report into a folder."""
         folder = Path(folder)
         arrays = (self.time, self.qpos, self.qvel, self.qacc, self.tau)
-        write_recording(folder, self.scene, *arrays, name=self.name, camera=self._camera(), phases=self.phases)
+        write_recording(
+            folder,
+            self.scene,
+            *arrays,
+            touching=self.contacts,
+            phases=self.phases,
+            name=self.name,
+            camera=self._camera(),
+        )
         self.clip().save(folder / CLIP_FILE)
         if self.problem is not None and all(role.knots is not None for role in self.problem.roles.values()):
             touching = tuple((one, other) for one, other in self.touching)
@@ -174,12 +187,17 @@ def walked_on(gait: Gait, steps: int) -> Problem:
 
 
 def perform(
-    name: str, found: Found, cycles: int = 1, touching: Touching = (), between: Between | None = None
+    name: str,
+    found: Found,
+    cycles: int = 1,
+    touching: Touching = (),
+    between: Between | None = None,
+    held: Sequence[Held] = (),
 ) -> Performance:
     """Return all parts of what was found, in their scene, at one real time, until the first of them ends.
 
     ``cycles``: how often, of full cycles; ``touching``: pairs of bodies that touch on purpose; ``between``: what is to be said of more than
-    one of them.
+    one of them; ``held``: who holds whom, whose bodies touch on purpose, too.
     """
     parts, x = found.parts, found.x
     scene = next(iter(parts.values())).body.scene
@@ -189,9 +207,12 @@ def perform(
     qpos = np.tile(scene.qpos, (len(time), 1))
     qvel, qacc, tau = (np.zeros((len(time), scene.model.nv)) for _ in range(3))
     words: list[list[str]] = []
-    touches: list[Touch] = []
+    touches = [touch for one in held for touch in _grasps(one, cycles, span)]
+    touching = (*touching, *(_bodies(scene, one.surfaces) for one in held))
+    looked: dict[str, Seen] = {}
     for who, part in parts.items():
         body, seen = part.body, sampled(part, x, time)
+        looked[who] = Seen(part, seen)
         own = slice(body.qpos_start, body.qpos_start + body.n + 1)
         qpos[:, own] = seen.qpos[:, own]
         own = slice(body.dof_start, body.dof_start + body.n)
@@ -209,7 +230,23 @@ def perform(
     phases = ["; ".join(each) for each in zip(*words, strict=True)]
     said = {} if between is None else between(found)
     made = (scene, whole, qpos, qvel, qacc, tau, phases, touches, worth, found.solutions, said)
-    return Performance(name, *made, found.problem, cycles, touching)
+    contacts = wrenches(scene, time, qpos, qvel, looked, held)
+    return Performance(name, *made, found.problem, cycles, touching, contacts)
+
+
+def _bodies(scene: Scene, surfaces: tuple[str, str]) -> tuple[str, str]:
+    """Return the bodies that have two surfaces."""
+    m = scene.model
+    one, other = (m.body(int(m.site_bodyid[scene.site(name)])).name for name in surfaces)
+    return one, other
+
+
+def _grasps(held: Held, cycles: int, span: float) -> list[Touch]:
+    """Return from when to when two hold each other."""
+    if held.during == ALWAYS:
+        return [Touch(*held.surfaces, 0.0, cycles * span)]
+    spans = [(k * span + begin, k * span + end) for k in range(cycles) for begin, end in held.during]
+    return [Touch(*held.surfaces, begin, end) for begin, end in spans]
 
 
 def _touches(name: str, phases: Sequence[Phase], spans: Sequence[float], per_half: int) -> list[Touch]:

@@ -1,7 +1,12 @@
-"""Captured motion made physical: the smallest change of a clip that is dynamically possible."""
+"""Captured motion made physical: the smallest change of a clip that is dynamically possible, of all who are in it at once.
+
+Timing is kept, so real time is the same for all. Surfaces of two that touch in the clip stay together as long as they do, and pull at each
+other by opposite forces.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -9,9 +14,12 @@ import numpy as np
 from interplay.errors import InputError
 from interplay.motion.clip import Clip
 from interplay.spacetime.body import ROOT, Body
+from interplay.spacetime.clearing import ArmsClear
+from interplay.spacetime.holding import Hand, Held, between, hold_hands
 from interplay.spacetime.laws import Fixed, Follows
+from interplay.spacetime.meeting import meet
 from interplay.spacetime.part import TORQUE, Course, Phase, Style
-from interplay.spacetime.problem import Found, Problem, find
+from interplay.spacetime.problem import Found, Law, Problem, Role, find
 from interplay.spacetime.rows import course_of, phases_of, row_of
 from interplay.spacetime.solving import Progress
 
@@ -20,6 +28,9 @@ EFFORT = 0.002
 
 HASTE = 1e-3
 """What their rates cost, of motors of 50 N·m, of weak ones more: captures shake, and what shakes cheats between its points."""
+
+EASE = 0.02
+"""How many times as much as in gaits, where torques cost a hundred times as much, it costs to pull at others."""
 
 
 class Change(NamedTuple):
@@ -57,28 +68,89 @@ def tracking(body: Body) -> tuple[Style, np.ndarray]:
     return Style(np.full(body.n - ROOT, EFFORT), hasty(body), none, none, none, force=1e-4, jerk=0.0005), weights
 
 
-def physical(
-    body: Body, clip: Clip, who: str | None = None, *, progress: Progress | None = None
-) -> tuple[Found, Change]:
-    """Return the motion nearest to a clip's that this body can make; its timing is kept: what is slower is always easier."""
-    phases, course = list(phases_of(clip, who)), course_of(body, clip, who)
+class Physical(NamedTuple):
+    """Motions that were made physical, by how much each was changed, and who holds whom."""
+
+    found: Found
+    changes: dict[str, Change]
+    held: tuple[Held, ...] = ()
+
+    def said(self) -> dict[str, float]:
+        """Return it in words."""
+        several = len(self.changes) > 1
+        out = {
+            f"{who}: {name}" if several else name: value
+            for who, change in self.changes.items()
+            for name, value in change.said().items()
+        }
+        for held in self.held:
+            out |= between(*held.hands, held.during)(self.found)
+        return out
+
+
+def physical(cast: Mapping[str, Body], clip: Clip, *, progress: Progress | None = None) -> Physical:
+    """Return the motions nearest to a clip's, by its characters, that some bodies can make.
+
+    Timing is kept: what is slower is always easier.
+    """
+    courses, phases = {}, {}
+    for who, body in cast.items():
+        courses[body.name], phases[body.name] = course_of(body, clip, who), _phases(clip, who)
+    held, pulled = _held(cast, clip)
+    roles, laws = dict[str, Role](), list[Law]()
+    for body in cast.values():
+        who = body.name
+        style, weights = tracking(body)
+        row = row_of(body, phases[who], courses[who], style)
+        roles[who] = row.role(body, style, tuple(body.point(site) for site in pulled[who]))
+        laws += [Follows(who, courses[who], weights, _ends(phases[who])), Fixed(who, timing=True)]
+        laws.append(ArmsClear(who, as_begun=True))
+    if held:
+        laws.append(meet(*(hold_hands(*one.hands, one.during, EASE) for one in held)))
+    found = find(Problem(roles, laws), sketched=True, progress=progress)
+    return Physical(found, {who: changed(found, courses[who], who, phases[who]) for who in roles}, held)
+
+
+def _phases(clip: Clip, who: str) -> list[Phase]:
+    phases = list(phases_of(clip, who))
     if all(phase.left == phase.right == "swing" for phase in phases):
         raise InputError(
-            f"clip {clip.title!r}: says of no foot that it touches the ground; expected contacts, as interplay import finds"
+            f"clip {clip.title!r}: says of no foot of {who} that it touches the ground; expected contacts, as interplay import finds"
         )
     if len(phases) > 1 and phases[0].seconds < 0.035:  # too short to be a phase: what comes next began a moment earlier
         phases[:2] = [phases[1]._replace(seconds=phases[0].seconds + phases[1].seconds)]
-    style, weights = tracking(body)
-    role = row_of(body, phases, course, style).role(body, style)
-    ends = np.cumsum([0.0, *(phase.seconds for phase in phases)])
-    laws = [Follows(body.name, course, weights, ends), Fixed(body.name, timing=True)]
-    found = find(Problem({body.name: role}, laws), sketched=True, progress=progress)
-    return found, changed(found, course, phases, ends)
+    return phases
 
 
-def changed(found: Found, course: Course, phases: list[Phase], ends: np.ndarray) -> Change:
+def _ends(phases: list[Phase]) -> np.ndarray:
+    return np.cumsum([0.0, *(phase.seconds for phase in phases)])
+
+
+def _held(cast: Mapping[str, Body], clip: Clip) -> tuple[tuple[Held, ...], dict[str, list[str]]]:
+    """Return which surfaces of two of them touch in a clip, and which of each are touched."""
+    pulled: dict[str, list[str]] = {body.name: [] for body in cast.values()}
+    spans: dict[tuple[str, str], list[tuple[float, float]]] = {}
+    for touch in clip.touches:
+        one, other = touch.first.split("/")[0], touch.second.split("/")[0]
+        if one in cast and other in cast and one != other:
+            begin, end = touch.begin - clip.time[0], touch.end - clip.time[0]
+            spans.setdefault((touch.first, touch.second), []).append((float(begin), float(end)))
+    held = []
+    for surfaces, during in spans.items():
+        hands, named = list[Hand](), list[str]()
+        for who, _, site in (surface.partition("/") for surface in surfaces):
+            body = cast[who]
+            mine = pulled[body.name]
+            mine += [] if site in mine else [site]
+            hands.append((body.name, mine.index(site)))
+            named.append(f"{body.name}/{site}")
+        held.append(Held((named[0], named[1]), (hands[0], hands[1]), tuple(during)))
+    return tuple(held), pulled
+
+
+def changed(found: Found, course: Course, who: str, phases: list[Phase]) -> Change:
     """Return by how much a motion was changed, at the same warped times."""
-    (part,) = found.parts.values()
+    part, ends = found.parts[who], _ends(phases)
     times = [0.0]
     for k, phase in enumerate(part.phases):
         times += list(np.linspace(ends[k], ends[k + 1], phase.intervals + 1)[1:])

@@ -7,6 +7,7 @@ moment reads a window of coefficients around where it is guessed to be, and must
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import casadi as ca
@@ -25,6 +26,10 @@ class Moments:
     def __init__(self, where: np.ndarray, share: np.ndarray):
         """Take both."""
         self.where, self.share = where, share
+
+    def some(self, of: Sequence[int] | np.ndarray) -> Moments:
+        """Return some of them, by their indices."""
+        return Moments(self.where[of], self.share[of])
 
 
 class Clock:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -39,9 +39,9 @@ class Imported(NamedTuple):
     quality: Quality
 
 
-def body_of_height(height: float) -> Humanoid:
-    """Return a human of a height [m]: a child where that is a child's."""
-    return Humanoid.child(height) if height < _CHILD else Humanoid(height)
+def body_of_height(height: float, mass: float | None = None, **options: Any) -> Humanoid:
+    """Return a human of a height [m] and mass [kg] (by default that of people of that height): a child where that is a child's."""
+    return (Humanoid.child if height < _CHILD else Humanoid)(height, mass, **options)
 
 
 def import_files(
