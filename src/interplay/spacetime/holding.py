@@ -33,6 +33,8 @@ Hand = tuple[str, int]
 Spans = Sequence[tuple[float, float]]
 """From when to when [s], again and again."""
 ALWAYS: Spans = ((-np.inf, np.inf),)
+BRIEF = 1e-6
+"""What is as near as that to where a span begins or ends happens there [s]."""
 
 
 class Held(NamedTuple):
@@ -139,14 +141,12 @@ def between(one: Hand, other: Hand, during: Spans = ALWAYS) -> Callable[[Found],
 
 def within(times: np.ndarray, during: Spans) -> np.ndarray:
     """Return which times [s] are in any of some spans."""
-    return np.any([(times >= begin) & (times <= end) for begin, end in during], axis=0)
+    return np.any([(times > begin - BRIEF) & (times < end + BRIEF) for begin, end in during], axis=0)
 
 
 def _knots(meeting: Meeting, who: str, during: Spans) -> np.ndarray:
-    """Return the knots of a character between which hands touch, one before and one after included."""
-    times = meeting.stage.unknowns.guess[meeting.clocks[who].times]
-    inside = np.any([(times[1:] > begin) & (times[:-1] < end) for begin, end in during], axis=0)
-    return np.flatnonzero(np.append(inside, False) | np.append(False, inside))
+    """Return the knots of a character at which hands touch."""
+    return np.flatnonzero(within(meeting.stage.unknowns.guess[meeting.clocks[who].times], during))
 
 
 def _points(meeting: Meeting, hand: Hand, during: Spans) -> np.ndarray:

@@ -6,7 +6,9 @@ other by opposite forces.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from itertools import pairwise
+from math import ceil
 from typing import NamedTuple
 
 import numpy as np
@@ -15,7 +17,7 @@ from interplay.errors import InputError
 from interplay.motion.clip import Clip
 from interplay.spacetime.body import ROOT, Body
 from interplay.spacetime.clearing import ArmsClear
-from interplay.spacetime.holding import Hand, Held, between, hold_hands
+from interplay.spacetime.holding import BRIEF, Hand, Held, between, hold_hands
 from interplay.spacetime.laws import Fixed, Follows
 from interplay.spacetime.meeting import meet
 from interplay.spacetime.part import TORQUE, Course, Phase, Style
@@ -93,10 +95,10 @@ def physical(cast: Mapping[str, Body], clip: Clip, *, progress: Progress | None 
 
     Timing is kept: what is slower is always easier.
     """
-    courses, phases = {}, {}
-    for who, body in cast.items():
-        courses[body.name], phases[body.name] = course_of(body, clip, who), _phases(clip, who)
     held, pulled = _held(cast, clip)
+    moments, courses, phases = {t for one in held for span in one.during for t in span}, {}, {}
+    for who, body in cast.items():
+        courses[body.name], phases[body.name] = course_of(body, clip, who), _split(_phases(clip, who), moments)
     roles, laws = dict[str, Role](), list[Law]()
     for body in cast.values():
         who = body.name
@@ -122,6 +124,17 @@ def _phases(clip: Clip, who: str) -> list[Phase]:
     return phases
 
 
+def _split(phases: list[Phase], moments: Collection[float]) -> list[Phase]:
+    """Return phases that end at some moments [s], too: hands begin and cease to pull there."""
+    out, end = list[Phase](), 0.0
+    for phase in phases:
+        begin, end = end, end + phase.seconds
+        inside = sorted(t for t in moments if begin + BRIEF < t < end - BRIEF)
+        for a, b in pairwise([begin, *inside, end]):
+            out.append(phase._replace(intervals=max(2, ceil(phase.intervals * (b - a) / phase.seconds)), seconds=b - a))
+    return out
+
+
 def _ends(phases: list[Phase]) -> np.ndarray:
     return np.cumsum([0.0, *(phase.seconds for phase in phases)])
 
@@ -133,8 +146,12 @@ def _held(cast: Mapping[str, Body], clip: Clip) -> tuple[tuple[Held, ...], dict[
     for touch in clip.touches:
         one, other = touch.first.split("/")[0], touch.second.split("/")[0]
         if one in cast and other in cast and one != other:
-            begin, end = touch.begin - clip.time[0], touch.end - clip.time[0]
-            spans.setdefault((touch.first, touch.second), []).append((float(begin), float(end)))
+            begin, end = (
+                int(np.abs(clip.time - t).argmin()) for t in (touch.begin, touch.end)
+            )  # as feet, from frame to frame
+            if begin < end:
+                during = float(clip.time[begin] - clip.time[0]), float(clip.time[end] - clip.time[0])
+                spans.setdefault((touch.first, touch.second), []).append(during)
     held = []
     for surfaces, during in spans.items():
         hands, named = list[Hand](), list[str]()
