@@ -13,7 +13,7 @@ from interplay.spacetime.avoiding import BETWEEN, Ball, balls
 from interplay.spacetime.blocks import INF, Block, Kernel
 from interplay.spacetime.body import Body, Point
 from interplay.spacetime.limbs import ASLEEP, NEAREST, nearness
-from interplay.spacetime.meeting import place_of
+from interplay.spacetime.meeting import place_of, places
 from interplay.spacetime.part import Part
 from interplay.spacetime.problem import Stage
 

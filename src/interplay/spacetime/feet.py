@@ -20,7 +20,7 @@ CLEARANCE = 0.03
 
 def feet_stand(part: Part) -> list[Block]:
     """Where feet stand, they stay; where they swing, they keep off the ground."""
-    n, out = part.body.n, []
+    n, out, free = part.body.n, [], part.unknowns.low < part.unknowns.high
     for side in SIDES:
         toe, heel, middle = part.sole(side, 1.0), part.sole(side, -1.0), part.sole(side)
         half = float(np.linalg.norm(toe.place - heel.place)) / 2
@@ -55,9 +55,7 @@ def feet_stand(part: Part) -> list[Block]:
                 lo, hi = np.full(16, -INF), np.full(16, INF)
                 for row in {0, 1, 3, 4, 6} & set(fixed) - ({3, 4} if 0 in fixed else set()):
                     said = [part.q[k, 3], mark[2]] if row == 6 else [*part.q[k, :2], *mark[:2]]
-                    if (
-                        part.unknowns.low[said] < part.unknowns.high[said]
-                    ).any():  # of two that are known, neither says it
+                    if free[said].any():  # where a foot is and its footprint may both be known: to 1e-6 m
                         lo[row] = hi[row] = 0.0
             else:
                 bump = _bump(part, side, k, modes)
