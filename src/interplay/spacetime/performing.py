@@ -23,7 +23,7 @@ from interplay.spacetime.gaits import Gait
 from interplay.spacetime.holding import ALWAYS, Held
 from interplay.spacetime.laws import Given
 from interplay.spacetime.part import FLAT, HEEL, SWING, TOE, Phase
-from interplay.spacetime.problem import BEGIN, END, Found, Law, Problem
+from interplay.spacetime.problem import BEGIN, END, Found, Law, Problem, Stage
 from interplay.spacetime.rows import Row
 from interplay.spacetime.saving import Saved, save_problem
 from interplay.spacetime.solving import Solution
@@ -138,44 +138,9 @@ class Performance(NamedTuple):
 
 def perform_gait(name: str, gait: Gait, steps: int) -> Performance:
     """Return so many steps of a gait: half a cycle and its mirror image in turn."""
-    part, body = gait.part, gait.part.body
-    span = float(gait.x[part.span[0]])
-    time = np.arange(0.0, steps * span, 1.0 / FPS)
-    half, within = np.divmod(time, span)
-    seen = sampled(part, gait.x, within)
-    start, dof = body.qpos_start, body.dof_start
-    qpos, qvel, qacc, tau = (one.copy() for one in (seen.qpos, seen.qvel, seen.qacc, seen.torque))
-    odd = half % 2 == 1
-    order, sign = body.mirror()
-    at = slice(start + 7, start + body.n + 1)
-    qpos[odd, at] = sign[6:] * qpos[odd, at][:, order[6:] - 6]
-    qpos[odd, start + 1] *= -1.0
-    qpos[np.ix_(odd, [start + 4, start + 6])] *= -1.0  # a mirror along x turns (w, x, y, z) into (w, −x, y, −z)
-    mirrored = np.array(
-        [1, -1, 1, -1, 1, -1.0]
-    )  # velocities in world axes, spins in the root's: (x, y, z) turns into (−x, y, −z)
-    for one in (qvel, qacc, tau):
-        one[odd, dof : dof + 6] *= mirrored
-        one[odd, dof + 6 : dof + body.n] = sign[6:] * one[odd, dof + 6 : dof + body.n][:, order[6:] - 6]
-    qpos[:, start] += half * gait.step
-    spans = [float(gait.x[part.rate[k]]) * phase.intervals for k, phase in enumerate(part.phases)]
-    touches = _touches(body.name, part.phases * steps, spans * steps, len(part.phases))
-    words = [_word(part.phases[k], bool(o)) for k, o in zip(seen.phase, odd, strict=True)]
-    worth = {body.name: figures(part, gait.x)}
-    return Performance(
-        name,
-        body.scene,
-        time,
-        qpos,
-        qvel,
-        qacc,
-        tau,
-        words,
-        touches,
-        worth,
-        gait.solutions,
-        problem=walked_on(gait, steps),
-    )
+    problem = walked_on(gait, steps)
+    stage = Stage(problem, problem.whole())
+    return perform(name, Found(problem, stage.parts, stage.unknowns.guess, gait.solutions))
 
 
 def walked_on(gait: Gait, steps: int) -> Problem:
@@ -220,8 +185,8 @@ def perform(
             to[:, own] = of[:, own]
         qpos[:, body.qpos_start : body.qpos_start + 2] += cycle[:, None] * (x[part.q[-1, :2]] - x[part.q[0, :2]])
         spans = [float(x[part.rate[k]]) * phase.intervals for k, phase in enumerate(part.phases)]
-        touches += _touches(who, part.phases * cycles, spans * cycles, cycles * len(part.phases))
-        said = [_word(part.phases[k], False) for k in seen.phase]
+        touches += _touches(who, part.phases * cycles, spans * cycles)
+        said = [f"left {part.phases[k].left}, right {part.phases[k].right}" for k in seen.phase]
         words.append([f"{who}: {word}" if len(parts) > 1 else word for word in said])
     worth = {who: figures(part, x) for who, part in parts.items()}
     if len(parts) > 1:
@@ -249,14 +214,11 @@ def _grasps(held: Held, cycles: int, span: float) -> list[Touch]:
     return [Touch(*held.surfaces, begin, end) for begin, end in spans]
 
 
-def _touches(name: str, phases: Sequence[Phase], spans: Sequence[float], per_half: int) -> list[Touch]:
+def _touches(name: str, phases: Sequence[Phase], spans: Sequence[float]) -> list[Touch]:
     """Return what feet touch the ground with, from when to when."""
     out, ends = [], np.cumsum([0.0, *spans])
     for side in SIDES:
-        modes = [
-            phase.mode(side if (k // per_half) % 2 == 0 else {"left": "right", "right": "left"}[side])
-            for k, phase in enumerate(phases)
-        ]
+        modes = [phase.mode(side) for phase in phases]
         for k, mode in enumerate(modes):
             if mode != SWING and (k == 0 or modes[k - 1] != mode):
                 last = k
@@ -264,9 +226,3 @@ def _touches(name: str, phases: Sequence[Phase], spans: Sequence[float], per_hal
                     last += 1
                 out.append(Touch(f"{name}/{side}_{_PARTS[mode]}", "ground", float(ends[k]), float(ends[last + 1])))
     return out
-
-
-def _word(phase: Phase, mirrored: bool) -> str:
-    """Return how both feet stand, in words."""
-    left, right = (phase.right, phase.left) if mirrored else (phase.left, phase.right)
-    return f"left {left}, right {right}"
