@@ -18,8 +18,9 @@ from interplay.cli_import import import_files
 from interplay.cli_sweep import sweep
 from interplay.cli_trials import trials
 from interplay.cli_tune import tune
-from interplay.errors import InputError, InterplayError, settings
+from interplay.errors import BAD_INPUT, FAILED, STOPPED, InputError, InterplayError, settings
 from interplay.qp import solvers
+from interplay.startup import loaded
 
 if TYPE_CHECKING:
     from interplay.scenario import Scenario
@@ -32,9 +33,6 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 console, errors = Console(), Console(stderr=True)
-
-FAILED, BAD_INPUT, STOPPED = 1, 2, 130
-"""Exit codes; the last is that of a command that the user interrupts."""
 
 Step = Annotated[float | None, typer.Option(help="Control step in seconds; by default the scenario's own.")]
 Seed = Annotated[int, typer.Option(help="Seed of the random generator.")]
@@ -435,6 +433,7 @@ def _print_names(models: dict[str, dict[str, list[str]]]) -> None:
 
 def main() -> None:
     """Run the command line; our own errors are one line, without a traceback."""
+    loaded()
     try:
         sys.exit(app(standalone_mode=False) or 0)  # click returns the code of typer.Exit here
     except InputError as error:

@@ -17,13 +17,13 @@ Workers = Annotated[
 ]
 
 
-def progress_bar(console: Console) -> Progress:
-    """Return a bar that goes away when it is done; tasks need a ``phase``."""
+def progress_bar(console: Console, counted: str = "{task.completed:.1f}") -> Progress:
+    """Return a bar that goes away when it is done; tasks need a ``phase``; ``counted``: how it says how far it is."""
     return Progress(
         SpinnerColumn(),
         TextColumn("{task.description}"),
         BarColumn(),
-        TextColumn("{task.completed:.1f}"),
+        TextColumn(counted),
         TextColumn("[dim]{task.fields[phase]}"),
         TimeElapsedColumn(),
         console=console,

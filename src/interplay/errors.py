@@ -12,6 +12,9 @@ from typing import Any, TypeVar
 import numpy as np
 import pydantic
 
+FAILED, BAD_INPUT, STOPPED = 1, 2, 130
+"""Exit codes; the last is that of a command that the user interrupts."""
+
 
 class InterplayError(Exception):
     """Root of every error that Interplay raises on purpose."""

@@ -11,15 +11,16 @@ import interplay as ip
 from interplay import composition as base
 from interplay.compositions.walk_to_run import Who
 from interplay.errors import InputError
-from interplay.spacetime.actions import JUMP, Jump, Walk, stance
+from interplay.spacetime.actions import JUMP, Jump, stance
 from interplay.spacetime.blocks import INF
 from interplay.spacetime.body import SIDES, Body
 from interplay.spacetime.composing import composed, scored
-from interplay.spacetime.laws import OnTop, Reaches, Within
+from interplay.spacetime.laws import OnTop, Within
 from interplay.spacetime.part import SWING
 from interplay.spacetime.performing import Performance, perform
 from interplay.spacetime.problem import Law, When
 from interplay.spacetime.solving import Progress
+from interplay.spacetime.words import compose, reach, walk
 
 FLIGHT = [phase.left for phase in JUMP].index(SWING)
 MARGIN = 0.05
@@ -103,8 +104,7 @@ class Reach(base.Composition):
         p = self.p
         if p.step > p.steps:
             raise InputError(f"reach: expected a step of the {p.steps} of the walk, got {p.step}")
-        body = Body(ip.Scene().add(ip.Humanoid(p.height, p.mass, springs=True, shoes=p.shoes), "ann"), "ann")
-        score = scored(body, [Walk(p.speed, p.steps)], progress, free=() if p.free == "nothing" else p.free.split("+"))
-        place = (p.ahead, p.aside, p.height_of_hand)
-        laws = [Reaches("ann", f"{p.hand}_palm", score.when(p.step), place)]
-        return perform(self.name, composed(score, laws, "joint", progress))
+        scene = ip.Scene().add(ip.Humanoid(p.height, p.mass, springs=True, shoes=p.shoes), "ann")
+        there = reach(f"ann/{p.hand}_palm", (p.ahead, p.aside, p.height_of_hand), p.step)
+        free = () if p.free == "nothing" else p.free.split("+")
+        return compose(scene, {"ann": [walk(p.speed, p.steps)]}, [there], free=free, progress=progress, name=self.name)

@@ -173,9 +173,9 @@ class Height(_Held):
 
     def make(self, scores: Mapping[str, Score]) -> Sequence[Law]:
         """Return the law."""
-        from interplay.spacetime.laws import OnTop
+        from interplay.spacetime.encounters import raised
 
-        return [OnTop(str(self.of), scores[str(self.of)].when(self.when).phase, self.height)]
+        return raised(scores, str(self.of), self.when, self.height)
 
 
 class PassBy(_Held):

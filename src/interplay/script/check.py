@@ -58,7 +58,7 @@ def _composition(document: Document, path: Path) -> list[Problem]:
 
     try:
         chosen = composition_of(document, path)()
-        chosen.scene()
+        chosen.asked(crude=True)
     except ScriptError as error:
         return error.problems
     return in_order(chosen.filled.problems)

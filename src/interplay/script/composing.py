@@ -5,25 +5,19 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, ClassVar
 
-import mujoco
-
 import interplay as ip
 from interplay.composition import Composition
 from interplay.errors import unknown_name
-from interplay.models.base import solid_shapes
-from interplay.script.actions import CompositionFile, Dodge, Tackle, Time
+from interplay.script.actions import CompositionFile, Dodge, Tackle
 from interplay.script.file import filled, parameter_class, validated
 from interplay.script.reader import Document, read
 from interplay.script.scenario import Problems, defaults
-from interplay.spacetime.body import SIDES, Body
-from interplay.spacetime.composing import Score, composed_all, scored
+from interplay.spacetime.body import Body
+from interplay.spacetime.composing import Score, check_asked, composed_all, scored
 from interplay.spacetime.performing import Performance, perform
 from interplay.spacetime.problem import Law
 from interplay.spacetime.solving import Progress
 from interplay.spacetime.tackling import outcomes
-
-DEEPEST = 0.02
-"""How far a character may be in something else at the beginning [m]."""
 
 
 def load_composition(path: Path) -> type[ScriptComposition]:
@@ -72,66 +66,40 @@ class ScriptComposition(Composition):
                 for who in entry.who():
                     if who not in self.file.actions:
                         raise unknown_name("model that acts", who, self.file.actions)
-                if isinstance(entry, Time):
-                    self._check_order(entry)
                 if isinstance(entry, Tackle | Dodge) and self.file.schedule != "horizon":
                     raise ip.InputError("expected schedule: horizon, by which those who tackle and dodge plan in turn")
         problems.raise_any()
         with problems.at_line(self.filled.line(("models",))):
             _ = scene.model
         problems.raise_any()
-        for who in self.file.actions:
-            with problems.at_line(who.line):
-                _check_fit(Body(scene, str(who)))
-        problems.raise_any()
         return scene
 
-    def _check_order(self, entry: Time) -> None:
-        """Refuse steps that would land before earlier ones."""
-        for other in self.file.hold:
-            if (
-                isinstance(other, Time)
-                and other.of == entry.of
-                and other.when < entry.when
-                and other.time >= entry.time
-            ):
-                raise ip.InputError(
-                    f"step {entry.when} of {entry.of} at {entry.time:g} s: step {other.when} is at {other.time:g} s; "
-                    "expected later steps at later times"
-                )
-
-    def compose(self, progress: Progress | None = None) -> Performance:
-        """Return the motion."""
+    def asked(self, progress: Progress | None = None, crude: bool = False) -> tuple[dict[str, Score], list[Law]]:
+        """Return what all do and what must hold; ``crude``: of gaits that nobody solves, and what cannot be is refused."""
         scene, file, problems = self.scene(), self.file, Problems(self.document.name)
-        scores: dict[str, Score] = {}
+        scores, laws, ends = dict[str, Score](), list[Law](), file.schedule != "horizon"
         for who, actions in file.actions.items():
             with problems.at_line(who.line):
-                made = [action.make() for action in actions]
-                body, ends = Body(scene, str(who)), file.schedule != "horizon"
-                scores[str(who)] = scored(body, made, progress, free=file.free, seconds=file.seconds, ends=ends)
+                made, body = [action.make() for action in actions], Body(scene, str(who))
+                given = (body, made, progress)
+                scores[str(who)] = scored(*given, free=file.free, seconds=file.seconds, ends=ends, crude=crude)
         problems.raise_any()
-        laws: list[Law] = []
         for entry in file.hold:
             with problems.at(entry):
                 laws += entry.make(scores)
         problems.raise_any()
-        last = None if file.last is None else str(file.last)
-        return perform(self.name, composed_all(scores, laws, file.schedule, progress, last), between=outcomes)
+        if crude:
+            with problems.at_line(self.filled.line(("hold",) if file.hold else ("actions",))):
+                check_asked(scores, laws, file.schedule, self._last)
+            problems.raise_any()
+        return scores, laws
 
+    @property
+    def _last(self) -> str | None:
+        return None if self.file.last is None else str(self.file.last)
 
-def _check_fit(body: Body) -> None:
-    """Refuse what has no feet to stand on, or stands in something else."""
-    for side in SIDES:
-        if not body.has_site(f"{side}_sole"):
-            raise ip.InputError(f"{body.name!r} has no {side}_sole: expected a character that stands on two feet")
-    m, d = body.scene.model, mujoco.MjData(body.scene.model)
-    d.qpos[:] = body.scene.qpos
-    mujoco.mj_forward(m, d)
-    solid = solid_shapes(m)
-    for contact in d.contact:
-        one, other = (m.body(b).name for b in m.geom_bodyid[contact.geom])
-        names = {one.split("/")[0], other.split("/")[0]}
-        if solid[contact.geom].all() and len(names) == 2 and body.name in names and contact.dist < -DEEPEST:
-            raise ip.InputError(
-                f"{one} is {-1e3 * contact.dist:.0f} mm inside {other} at the beginning; expected room for both"
-            )
+    def compose(self, progress: Progress | None = None) -> Performance:
+        """Return the motion."""
+        self.asked(crude=True)
+        found = composed_all(*self.asked(progress), self.file.schedule, progress, self._last)
+        return perform(self.name, found, between=outcomes)

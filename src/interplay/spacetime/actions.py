@@ -15,7 +15,8 @@ from interplay.errors import InputError
 from interplay.spacetime.blocks import INF
 from interplay.spacetime.body import ROOT, Body
 from interplay.spacetime.ends import moved, place_of
-from interplay.spacetime.gaits import gait
+from interplay.spacetime.gaits import gait, guess, paced
+from interplay.spacetime.interrupting import asked
 from interplay.spacetime.laws import Between, Heads
 from interplay.spacetime.part import FLAT, SWING, TOE, Course, Phase
 from interplay.spacetime.problem import Law, When
@@ -38,18 +39,21 @@ SHARPEST = pi / 4
 class Gaits:
     """Optimal gaits of a body, each found once, by kind and speed: what rows are spliced from."""
 
-    def __init__(self, body: Body, progress: Progress | None = None):
-        """Begin with none."""
-        self.body, self.progress = body, progress
+    def __init__(self, body: Body, progress: Progress | None = None, crude: bool = False):
+        """Begin with none; ``crude``: gaits as they are guessed, which nobody solves, to look at what is asked before anything is solved."""
+        self.body, self.progress, self.crude = body, progress, crude
         self._found: dict[tuple[str, float], Row] = {}
 
     def half(self, kind: str, speed: float, leads: str = "left") -> Row:
         """Return half a cycle, on a coarse mesh, which begins when the foot that leads lands."""
         key = kind, round(speed, 3)
+        if key not in self._found and self.crude:
+            phases = paced(self.body, kind, speed)
+            self._found[key] = row_of(self.body, phases, guess(self.body, phases, speed), style(self.body, kind))
         if key not in self._found:
             found = gait(self.body, kind, speed, self.progress, meshes=1)
             last = found.solutions[-1]
-            if not last.solved:
+            if not last.solved and not asked():
                 raise InputError(
                     f"{self.body.name}: no {kind} at {speed:g} m/s was found ({last.status}); what is violated most: "
                     f"{', '.join(last.worst) or 'nothing'}; expected a speed at which she can {kind}, such as {COMMON[kind]:g}"
@@ -201,7 +205,7 @@ def stance(body: Body) -> np.ndarray:
     """Return coordinates of who stands at ease, soles on the ground: knees hardly bent, unlike those of who is ready for a push."""
     q = body.coordinates(body.scene.qpos)
     low = _lowest(body, q)
-    for k, joint in enumerate(body.joints):
+    for k, (joint, _) in enumerate(body.does):
         if joint.endswith(("hip_flexion", "knee_flexion", "ankle_flexion")):
             q[ROOT + k] *= AT_EASE
     q[2] += low - _lowest(body, q)
@@ -240,7 +244,6 @@ def crude_jump(body: Body, q0: np.ndarray, ahead: float, up: float) -> Row:
     ends = np.cumsum([0.0, *(phase.seconds for phase in JUMP)])
     time = np.linspace(0.0, ends[-1], 81)
     air = np.clip((time - ends[3]) / (ends[4] - ends[3]), 0, 1)
-    index = {joint: ROOT + k for k, joint in enumerate(body.joints)}
     q = np.tile(q0, (len(time), 1))
     crouch = np.interp(time, [0, ends[1], ends[3], ends[4], ends[6] - 0.1, ends[7]], [0, 1, 0.1, 0.5, 1, 0])
     c, s = np.cos(q0[3]), np.sin(q0[3])
@@ -250,8 +253,9 @@ def crude_jump(body: Body, q0: np.ndarray, ahead: float, up: float) -> Row:
     bend = 1.1 * crouch
     q[:, 2] += up * air + 0.15 * np.sin(np.pi * air) - 2 * leg * (1 - np.cos(bend / 2))
     for side in ("left", "right"):
-        q[:, index[f"{side}_knee_flexion"]] += bend
-        q[:, index[f"{side}_hip_flexion"]] += bend / 2
-        q[:, index[f"{side}_shoulder_flexion"]] += -0.8 * crouch + 1.0 * np.sin(np.pi * air)
+        swing = -0.8 * crouch + 1.0 * np.sin(np.pi * air)
+        for joint, more in (("knee", bend), ("hip", bend / 2), ("shoulder", swing)):
+            if (found := body.doing(f"{side}_{joint}_flexion")) is not None:
+                q[:, found[0]] += found[1] * more
     course, manner = Course(time, q, np.gradient(q, time, axis=0)), style(body, "jump")
     return row_of(body, [phase._replace(manner=manner) for phase in JUMP], course, manner)

@@ -18,6 +18,7 @@ from interplay.errors import InputError
 from interplay.maths.rotations import quaternion_of, rotation
 from interplay.models.motors import torque_limits
 from interplay.scene.scene import Scene
+from interplay.spacetime.anatomy import Does, done_by
 
 FREE, HINGE = int(mujoco.mjtJoint.mjJNT_FREE), int(mujoco.mjtJoint.mjJNT_HINGE)
 ROOT = 6
@@ -51,7 +52,9 @@ class Body:
     def __init__(self, scene: Scene, name: str):
         """Read a character of a scene: a free root and hinges, whatever its size."""
         m = scene.model
-        (tree,) = scene.trees(name)
+        tree, *more = scene.trees(name)
+        if more:
+            raise InputError(f"{name!r}: expected a character, got {1 + len(more)} bodies that move apart")
         bodies = range(int(m.tree_bodyadr[tree]), int(m.tree_bodyadr[tree] + m.tree_bodynum[tree]))
         self.scene, self.name = scene, name
         self.qpos_start, self.dof_start = (
@@ -85,6 +88,8 @@ class Body:
         if kinds[0] != FREE or any(kind != HINGE for kind in kinds[1:]):
             raise InputError(f"{name!r}: expected a body with a free root and hinges alone, as characters are")
         self.joints = names
+        self.does = self._done_by()
+        """What each joint does, by what ours are called, and whether it turns as they do."""
         self.n = ROOT + len(names)
         own = slice(self.dof_start + ROOT, self.dof_start + self.n)
         self.armature = m.dof_armature[own].copy()
@@ -99,7 +104,10 @@ class Body:
         speeds = m.jnt_user[joints, 0] if m.nuser_jnt else np.zeros(len(joints))
         self.speed = np.where(speeds > 0, speeds, np.inf)
         limits = torque_limits(m)[own]
-        self.torque = np.where(np.isnan(limits), 0.0, limits)
+        if weak := [joint for joint, limit in zip(names, limits, strict=True) if not limit > 0.0]:
+            more = f" (and {len(weak) - 3} more)" if len(weak) > 3 else ""
+            raise InputError(f"{name!r}: expected joints with motors; no torque limit has {', '.join(weak[:3])}{more}")
+        self.torque = limits
         """Limits of the hinges [rad], of their speeds [rad/s] and of their motors [N·m]."""
         self.mass, self.gravity = sum(link.mass for link in self.links), scene.gravity
         self.height = float(scene.rest.geom_xpos[np.isin(m.geom_bodyid, self.bodies), 2].max())
@@ -110,6 +118,28 @@ class Body:
         self.shoes = float(m.site_user[soles, 0].min(initial=np.inf)) if m.nuser_site and soles else 0.0
         """Stiffness of heels and toes of what it has on its feet [N/m]; 0: soles are rigid."""
         self._kernels: dict[tuple, Any] = {}
+
+    def _done_by(self) -> list[Does]:
+        """Return what joints do; their axes in those of the root, all at zero, are kept."""
+        of = {k: b for b, link in enumerate(self.links) for k, _, _ in link.hinges}
+        R = [np.asarray(one) for one, _ in self.frames(ca.DM.zeros(ROOT + len(self.joints)))]
+        axes = self._axes = {k: R[b] @ axis for b, link in enumerate(self.links) for k, axis, _ in link.hinges}
+        parents = [link.parent for link in self.links]
+        ordered = range(ROOT, ROOT + len(self.joints))
+        names = [link.name for link in self.links]
+        return done_by(self.joints, names, parents, [of[k] for k in ordered], [axes[k] for k in ordered])
+
+    def doing(self, name: str) -> tuple[int, float] | None:
+        """Return the coordinate that does what a joint of ours does, by its name, and whether it turns the same way (1) or not (−1)."""
+        found = [(ROOT + k, does.sign) for k, does in enumerate(self.does) if does.name == name]
+        return found[0] if found else None
+
+    def turned_by(self, name: str, otherwise: int) -> int:
+        """Return the link that is turned by what does what a joint of ours does; if nothing does, another one."""
+        found = self.doing(name)
+        if found is None:
+            return otherwise
+        return next(b for b, link in enumerate(self.links) if found[0] in [k for k, _, _ in link.hinges])
 
     def kernel(self, key: tuple, make: Callable[[], Any]) -> Any:
         """Return what was made once for this body: derivatives of its dynamics take a second."""
@@ -164,11 +194,8 @@ class Body:
             if twin not in index:
                 raise InputError(f"{self.name!r} has no mirror image: {joint!r} has no twin {twin!r}")
             order.append(index[twin])
-            sign.append(_parity(self._axis(index[joint]), self._axis(index[twin])))
+            sign.append(_parity(self._axes[index[joint]], self._axes[index[twin]]))
         return np.array(order), np.array(sign, float)
-
-    def _axis(self, coordinate: int) -> np.ndarray:
-        return next(a for link in self.links for k, a, _ in link.hinges if k == coordinate)
 
     # -- symbols -------------------------------------------------------------------------------------------------------
 

@@ -9,9 +9,10 @@ from interplay.errors import InputError
 from interplay.motion.clip import Clip
 from interplay.spacetime.actions import Doing
 from interplay.spacetime.body import SIDES
+from interplay.spacetime.interrupting import asked
 from interplay.spacetime.part import SWING
-from interplay.spacetime.physical import hasty, physical
-from interplay.spacetime.rows import OTHER, Row
+from interplay.spacetime.physical import hasty, phased, physical
+from interplay.spacetime.rows import OTHER, Row, course_of, row_of
 from interplay.spacetime.styles import style
 
 
@@ -25,16 +26,7 @@ class Captured(NamedTuple):
 
     def after(self, done: Doing) -> Doing:
         """Append it, made physical."""
-        who = self.who or next(iter(self.clip.motions))
-        found = physical({who: done.body}, self.clip, progress=done.gaits.progress).found
-        last = found.solutions[-1]
-        if not last.solved:
-            raise InputError(
-                f"clip {self.clip.title!r}: cannot be made physical ({last.status}); what is violated most: "
-                f"{', '.join(last.worst) or 'nothing'}"
-            )
-        (part,) = found.parts.values()
-        row, manner = Row.found(part, found.x), style(done.body, self.like)
+        row, manner = self._row(done), style(done.body, self.like)
         manner = manner._replace(haste=manner.haste + hasty(done.body))
         row = row._replace(phases=tuple(phase._replace(manner=manner) for phase in row.phases))
         before = (done.row or row).phases[-1 if done.row else 0]
@@ -46,3 +38,19 @@ class Captured(NamedTuple):
         ]
         steps, leads = dict.fromkeys(k for k, _ in landings), OTHER[landings[-1][1]] if landings else done.leads
         return done.then(row, steps=False)._replace(landings=(*done.landings, *steps), leads=leads)
+
+    def _row(self, done: Doing) -> Row:
+        """Return it as a row, made physical unless gaits are crude, too."""
+        who = self.who or next(iter(self.clip.motions))
+        if done.gaits.crude:
+            course = course_of(done.body, self.clip, who)
+            return row_of(done.body, phased(self.clip, who), course, style(done.body, self.like))
+        found = physical({who: done.body}, self.clip, progress=done.gaits.progress).found
+        last = found.solutions[-1]
+        if not last.solved and not asked():
+            raise InputError(
+                f"clip {self.clip.title!r}: cannot be made physical ({last.status}); what is violated most: "
+                f"{', '.join(last.worst) or 'nothing'}"
+            )
+        (part,) = found.parts.values()
+        return Row.found(part, found.x)

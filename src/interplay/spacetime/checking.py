@@ -38,6 +38,25 @@ class Figures(NamedTuple):
     peak_force: float
     off_springs: float = 0.0
 
+    def failures(self) -> tuple[str, ...]:
+        """Return what is not as it must be, in words: all of it is, of what is called solved."""
+        return tuple(
+            f"{what} {scale * value:.3g}{unit}, expected {scale * most:g}{unit} at most"
+            for name, (most, scale, unit, what) in SOUND.items()
+            if not (value := getattr(self, name)) <= most
+        )
+
+
+SOUND = {
+    "root_mean": (0.01, 100.0, " %", "force on the root that nothing gives, over the weight: on the mean"),
+    "root_worst": (0.1, 100.0, " %", "force on the root that nothing gives, over the weight: at worst"),
+    "slip": (1.5e-3, 1e3, " mm", "feet slip by"),
+    "torque_ratio": (1.0, 1.0, "", "worst torque over its limit:"),
+    "limit_violation": (1e-3, 1.0, " rad", "a joint beyond its range by"),
+    "depth": (5e-3, 1e3, " mm", "deepest overlap"),
+}
+"""What figures may be at most: value, and how it is said (factor, unit, words)."""
+
 
 Touching = Sequence[tuple[str, str]]
 """Pairs of bodies, by name."""

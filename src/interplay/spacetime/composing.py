@@ -6,15 +6,17 @@ from collections.abc import Callable, Mapping, Sequence
 from math import ceil
 from typing import NamedTuple
 
+import mujoco
 import numpy as np
 
 from interplay.errors import InputError, pick
+from interplay.models.base import solid_shapes
 from interplay.spacetime.actions import Action, Doing, Gaits, placed
-from interplay.spacetime.body import Body
-from interplay.spacetime.laws import Fixed, Given, Heads, InAll, Lasts, PerDistance
+from interplay.spacetime.body import SIDES, Body
+from interplay.spacetime.laws import AtTime, Fixed, Given, Heads, InAll, Lasts, PerDistance, Reaches
 from interplay.spacetime.meeting import Meet, bonds_of, meet
 from interplay.spacetime.part import Style
-from interplay.spacetime.problem import BEGIN, END, Found, Law, Problem, Role, Schedule, When, find
+from interplay.spacetime.problem import BEGIN, END, Found, Law, Problem, Role, Schedule, Stage, When, find
 from interplay.spacetime.schedules import Joint, Layered
 from interplay.spacetime.solving import Progress
 from interplay.spacetime.splicing import headed
@@ -28,6 +30,8 @@ WIGGLE = 0.3
 INTERVAL = 0.035
 """About how long an interval of a sketch is [s]."""
 FREE = ("timing", "footprints")
+DEEPEST, APART = 0.02, 1e-3
+"""How far a character may be in something else at the beginning, and how far apart two places are that are one [m]."""
 
 
 class Score(NamedTuple):
@@ -41,7 +45,7 @@ class Score(NamedTuple):
         if moment in ("begin", "end"):
             return BEGIN if moment == "begin" else END
         landings = self.doing.landings
-        if isinstance(moment, str) or not 1 <= moment <= len(landings):
+        if isinstance(moment, bool) or not isinstance(moment, int) or not 1 <= moment <= len(landings):
             raise InputError(f"moment {moment!r}: expected begin, end, or a step from 1 to {len(landings)}")
         return When(landings[moment - 1])
 
@@ -67,16 +71,21 @@ def scored(
     free: Sequence[str] = FREE,
     seconds: float | None = None,
     ends: bool = True,
+    crude: bool = False,
 ) -> Score:
     """Return actions as a row that begins and ends as they would alone.
 
-    ``free``: timing, footprints; ``seconds``: how long it lasts, if given; ``ends``: whether how it ends, and when, is given here.
+    ``free``: timing, footprints; ``seconds``: how long it lasts, if given; ``ends``: whether how it ends, and when, is given here;
+    ``crude``: of gaits that nobody solves, to look at what is asked.
     """
     if not actions:
         raise InputError(f"{body.name}: expected at least one action, such as walk")
+    if not isinstance(free, list | tuple):
+        raise InputError(f"what is free: expected a list of {', '.join(FREE)}, got {free!r}")
     for one in free:
         pick("what is free", one, dict.fromkeys(FREE))
-    doing = Doing(Gaits(body, progress))
+    check_fit(body)
+    doing = Doing(Gaits(body, progress, crude))
     for action in actions:
         before = doing.count
         doing = action.after(doing)
@@ -108,6 +117,59 @@ def scored(
     return Score(doing, tuple(laws))
 
 
+def check_fit(body: Body) -> None:
+    """Refuse who has no feet to stand on, or stands in something else."""
+    for side in SIDES:
+        if not body.has_site(f"{side}_sole"):
+            raise InputError(f"{body.name!r} has no {side}_sole: expected a character that stands on two feet")
+    m, d = body.scene.model, mujoco.MjData(body.scene.model)
+    d.qpos[:] = body.scene.qpos
+    mujoco.mj_forward(m, d)
+    solid = solid_shapes(m)
+    for contact in d.contact:
+        one, other = (m.body(b).name for b in m.geom_bodyid[contact.geom])
+        names = {one.split("/")[0], other.split("/")[0]}
+        if solid[contact.geom].all() and len(names) == 2 and body.name in names and contact.dist < -DEEPEST:
+            raise InputError(
+                f"{one} is {-1e3 * contact.dist:.0f} mm inside {other} at the beginning; expected room for both"
+            )
+
+
+def check_asked(scores: Mapping[str, Score], laws: Sequence[Law], schedule: str, last: str | None = None) -> None:
+    """Refuse what cannot be, by what gaits are about, before anything is solved."""
+    scheduled(scores, laws, schedule, last)
+    problem = Problem({who: begun(score) for who, score in scores.items()})
+    stage = Stage(problem, problem.whole())
+    laws = [*(law for score in scores.values() for law in score.laws), *laws]
+    for law in laws:
+        if isinstance(law, AtTime | Lasts | Reaches):
+            law(stage)
+    check_order(laws, stage)
+
+
+def check_order(laws: Sequence[Law], stage: Stage) -> None:
+    """Refuse steps that land before earlier ones, and a surface that is at two places at once."""
+    timed = [law for law in laws if isinstance(law, AtTime)]
+    timed += [AtTime(law.who, END, law.seconds) for law in laws if isinstance(law, Lasts)]
+    known = [(law.who, stage.knot(law.who, law.when) or 0, law.seconds) for law in timed]
+    for who, knot, seconds in known:
+        for other, before, earlier in known:
+            if who == other and before < knot and earlier >= seconds:
+                raise InputError(
+                    f"{who}: expected what comes later at a later time, got {seconds:g} s for what comes after "
+                    f"what is at {earlier:g} s"
+                )
+    places: dict[tuple[str, str, int | None], Reaches] = {}
+    for law in laws:
+        if isinstance(law, Reaches):
+            other = places.setdefault((law.who, law.site, stage.knot(law.who, law.when)), law)
+            if (off := float(np.linalg.norm(np.subtract(law.place, other.place)))) > APART:
+                raise InputError(
+                    f"{law.who}'s {law.site} at {tuple(other.place)} and at {tuple(law.place)} at once: "
+                    f"expected one place, got two that are {off:.2f} m apart"
+                )
+
+
 def composed(
     score: Score, further: Sequence[Law] = (), schedule: str = "joint", progress: Progress | None = None
 ) -> Found:
@@ -126,13 +188,7 @@ def composed_all(
 
     All that binds characters is one meeting; what holds twice, as of one who dodges two, holds once.
     """
-    contest = any(isinstance(bond, Tackle | Dodge) for bond in bonds_of(further))
-    if contest != (schedule == "horizon"):
-        raise InputError(f"schedule {schedule}: expected horizon where somebody tackles or dodges, and only there")
-    if last is not None and not contest:
-        raise InputError(f"last {last!r}: expected only with the schedule horizon")
-    if schedule == "layered" and len(scores) > 1:
-        raise InputError(f"schedule {schedule}: expected one character that acts, got {len(scores)}")
+    turns = scheduled(scores, further, schedule, last)
     if bonds := bonds_of(further):
         others = [law for law in further if not isinstance(law, Meet)]
         further = [*(law for k, law in enumerate(others) if law not in others[:k]), meet(*bonds)]
@@ -141,8 +197,19 @@ def composed_all(
         roles[who] = begun(score, schedule != "layered")
         laws += score.laws
     problem = Problem(roles, [*laws, *further])
-    turns = horizon(further, last) if contest else next(iter(scores.values())).schedule(schedule)
     return find(problem, turns, sketched=True, progress=progress)
+
+
+def scheduled(scores: Mapping[str, Score], laws: Sequence[Law], schedule: str, last: str | None = None) -> Schedule:
+    """Return a schedule by name, or refuse one that does not go with what must hold."""
+    contest = any(isinstance(bond, Tackle | Dodge) for bond in bonds_of(laws))
+    if contest != (schedule == "horizon"):
+        raise InputError(f"schedule {schedule}: expected horizon where somebody tackles or dodges, and only there")
+    if last is not None and not contest:
+        raise InputError(f"last {last!r}: expected only with the schedule horizon")
+    if schedule == "layered" and len(scores) > 1:
+        raise InputError(f"schedule {schedule}: expected one character that acts, got {len(scores)}")
+    return horizon(laws, last) if contest else next(iter(scores.values())).schedule(schedule)
 
 
 def begun(score: Score, coarse: bool = True) -> Role:

@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from interplay.errors import InputError, unknown_name
+from interplay.errors import InputError, number, pick
 from interplay.spacetime.clearing import ArmsClear, LegsClear
 from interplay.spacetime.composing import Score
+from interplay.spacetime.laws import OnTop
 from interplay.spacetime.looking import look
 from interplay.spacetime.meeting import meet
 from interplay.spacetime.passing import passing
@@ -44,11 +45,17 @@ def dodges(scores: Mapping[str, Score], she: str, he: str, margin: float) -> Seq
     return [meet(Dodge(she, he, margin), look(she, he, EYES["target"])), ArmsClear(she), *strides(she, _end(hers))]
 
 
+def raised(scores: Mapping[str, Score], who: str, when: str | int, height: float) -> Sequence[Law]:
+    """Return that the feet which land then do so at a height [m]."""
+    score = score_of(who, scores)
+    hips = float(score.doing.body.coordinates(score.doing.body.scene.qpos)[2])
+    number(f"{who}: height of what she steps on", height, 0.0, hips, "m")
+    return [OnTop(who, score.when(when).phase, float(height))]
+
+
 def score_of(who: str, scores: Mapping[str, Score]) -> Score:
     """Return the score of somebody who acts."""
-    if who not in scores:
-        raise unknown_name("character that acts", who, scores)
-    return scores[who]
+    return pick("character that acts", who, dict(scores))
 
 
 def _two(scores: Mapping[str, Score], one: str, other: str) -> tuple[Score, Score]:

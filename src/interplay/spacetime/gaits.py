@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import casadi as ca
 import numpy as np
 
-from interplay.errors import pick
+from interplay.errors import number, pick
 from interplay.spacetime.blocks import Block, Kernel
 from interplay.spacetime.body import ROOT, Body
 from interplay.spacetime.guesses import AXIAL, SIDED, coordinate
@@ -43,10 +43,16 @@ GAITS = {
 """Phases of half a cycle, at some speeds [m/s] of a man of 1.74 m: so many intervals, and about as long as they turn out to be."""
 
 
+SLOWEST, FASTEST = 0.05, {"walk": 0.95, "run": 3.0}
+"""Slowest and fastest gaits, of √(g l), l being how high hips are: a walker's hips go round the foot that stands, and faster they leave it."""
+
+
 def paced(body: Body, kind: str, speed: float) -> tuple[Phase, ...]:
     """Return the phases of a gait, about as long as they are at a speed."""
     size = body.pendulum
     known = pick("gait", kind, GAITS)
+    unit = float(np.sqrt(body.gravity * body.scene.qpos[body.qpos_start + 2]))
+    number(f"{body.name}: speed of a {kind}", speed, SLOWEST * unit, FASTEST[kind] * unit, "m/s")
     rows = list(known.values())
 
     def at(values: Sequence[float]) -> float:
@@ -75,9 +81,11 @@ def guess(body: Body, phases: Sequence[Phase], speed: float) -> Course:
     joints |= {f"left_{name}": (name, first) for name in SIDED} | {
         f"right_{name}": (name, first + 0.5) for name in SIDED
     }
+    swings = body.doing("left_shoulder_flexion") is not None
     for joint, given in joints.items():
-        if joint in body.joints:
-            q[:, ROOT + body.joints.index(joint)] = goes(*given)
+        found = body.doing(joint)
+        if found is not None and (swings or "elbow" not in joint):
+            q[:, found[0]] = found[1] * goes(*given)
     return Course(times, q, np.gradient(q, times, axis=0))
 
 

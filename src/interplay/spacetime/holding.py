@@ -196,7 +196,7 @@ def holding(style: Style, body: Body, sides: Sequence[str], q: np.ndarray) -> St
     for side in sides:
         arm = arm_of(body, side)
         posture[arm], rest[arm] = LOOSE, q[arm]
-    swings = {body.joints.index(f"{side}_shoulder_flexion") + ROOT for side in sides}
+    swings = {found[0] for side in sides if (found := body.doing(f"{side}_shoulder_flexion")) is not None}
     ties = tuple(tie for tie in style.ties if tie.parts[0][0] not in swings)
     return style._replace(posture=posture, rest=rest, ties=ties)
 
@@ -206,7 +206,7 @@ def arm_of(body: Body, side: str) -> list[int]:
     parts = ("clavicle", "shoulder", "elbow", "wrist", "forearm")
     return [
         ROOT + k
-        for k, joint in enumerate(body.joints)
+        for k, (joint, _) in enumerate(body.does)
         if joint.startswith(side) and any(part in joint for part in parts)
     ]
 
@@ -239,7 +239,7 @@ def meeting_hands(one: Body, other: Body, q: np.ndarray, p: np.ndarray) -> tuple
     hang = np.asarray(at(q, p)).reshape(4, 3)[[1, 3], 2]
     for body, first, rises in ((one, 0, hang[1] - hang[0]), (other, count, hang[0] - hang[1])):
         if rises > LOWER:  # a small one's forearm reaches up, not her elbow aside
-            elbow = next(k for k, z in enumerate(arms[first > 0]) if "elbow" in body.joints[z - ROOT])
+            elbow = next(k for k, z in enumerate(arms[first > 0]) if "elbow" in body.does[z - ROOT].name)
             begin[first + elbow] = min(REACHES, high[first + elbow] - 0.05)
 
     def put(z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

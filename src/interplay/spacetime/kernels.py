@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import casadi as ca
 import numpy as np
 
+from interplay.spacetime.interrupting import go_on
 from interplay.spacetime.keeping import keep, kept
 from interplay.spacetime.tapes import Op, Tape, code_of, replayed, tape
 
@@ -83,6 +84,7 @@ def _identity(functions: tuple[Any, Any]) -> tuple[str, np.ndarray]:
 
 def _derived(key: str, parts: tuple[Any, Any], numbers: np.ndarray) -> Tapes:
     """Derive: the derivatives of the inner function, carried outward by the chain rule."""
+    go_on()
     begin, (outer, inner) = clock.perf_counter(), parts
     blank, where = ca.SX.sym("blank", len(numbers)), {number: k for k, number in enumerate(numbers.tolist())}
 
@@ -96,6 +98,7 @@ def _derived(key: str, parts: tuple[Any, Any], numbers: np.ndarray) -> Tapes:
     l0, lam, mu = ca.SX.sym("l0"), ca.SX.sym("lam", rows.numel()), ca.SX.sym("mu", y.numel())
     curve, slope = ca.hessian(l0 * cost + ca.dot(lam, rows), y)
     at = ca.Function("at", [y, c, blank, l0, lam], [curve, slope])
+    go_on()
     ahead = ca.jacobian(given, z)
     values = ca.Function("values", [y, c, blank], [cost, rows])(given, c, blank)
     first = ca.Function("first", [y, c, blank], [ca.gradient(cost, y), ca.jacobian(rows, y)])(given, c, blank)
@@ -104,6 +107,7 @@ def _derived(key: str, parts: tuple[Any, Any], numbers: np.ndarray) -> Tapes:
     second = ca.triu(ahead.T @ (curved @ ahead) + bent(z, c, blank, sloped))
 
     def written(given: list[Any], result: list[Any]) -> Tape:
+        go_on()
         return tape(ca.Function("derived", given, result, {"cse": True}), constants=2)
 
     found = Tapes(

@@ -25,6 +25,8 @@ ASKEW = 0.15
 """How far off where she heads a foot may point [rad]."""
 FARTHEST = 1.5
 """How far from where it would be a hand can be asked to be [m]: beyond, nobody's steps and arms reach."""
+BELOW = 1e-3
+"""How far below the ground it can be asked to be [m]: on it, but for rounding."""
 
 
 class Given(NamedTuple):
@@ -96,6 +98,10 @@ class AtTime(NamedTuple):
     def __call__(self, stage: Stage) -> list[Block]:
         """Fix what the warp takes until there, of which part is in the window."""
         knot, part = stage.knot(self.who, self.when), stage.parts.get(self.who)
+        if self.when == BEGIN:
+            raise InputError(
+                f"{self.who} at {self.seconds:g} s: this is as she begins, at 0 s; expected a later step, or the end"
+            )
         if knot is None or part is None or knot == 0:
             return []
         window, role = stage.windows[self.who], stage.problem.roles[self.who]
@@ -185,9 +191,12 @@ class Reaches(NamedTuple):
         part, n = stage.parts[self.who], stage.parts[self.who].body.n
         point, stiffness = part.body.point(self.site), stage.stiffness(self.name)
         there = place_at(part, point, stage.unknowns.guess[part.q[knot]])
+        where = f"{self.who}'s {self.site} at ({', '.join(f'{v:.2f}' for v in self.place)})"
+        if self.place[2] < -BELOW:
+            raise InputError(f"{where}: below the ground; expected a height of 0 m at least")
         if (far := float(np.linalg.norm(there - self.place))) > FARTHEST:
             raise InputError(
-                f"{self.who}'s {self.site} at {tuple(self.place)}: {far:.1f} m from where it would be then, "
+                f"{where}: {far:.1f} m from where it would be then, "
                 f"({', '.join(f'{v:.2f}' for v in there)}); expected a place within {FARTHEST:g} m of that"
             )
 

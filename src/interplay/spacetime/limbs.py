@@ -60,6 +60,14 @@ def _meeting_points(part: Part) -> list[tuple[Point, Point, float]]:
     ball |= {"calf": 0.075, "elbow": 0.045, "femur": 0.078}
     ahead = {"toe": 0.8, "middle": 0.1, "heel": -0.7}
 
+    hands = {side: body.point(f"{side}_palm").link for side in SIDES if body.has_site(f"{side}_palm")}
+    elbow = {s: body.turned_by(f"{s}_elbow_flexion", body.links[hand].parent) for s, hand in hands.items()}
+
+    def next_to(link: int, end: int) -> int:
+        while body.links[end].parent != link:
+            end = body.links[end].parent
+        return end
+
     def point(name: str, side: str) -> Point:
         if name in ahead:
             sole = part.sole(side, ahead[name])
@@ -69,15 +77,14 @@ def _meeting_points(part: Part) -> list[tuple[Point, Point, float]]:
         if name == "wrist":
             return Point(body.point(f"{side}_palm").link, np.zeros(3))
         if name == "forearm":
-            hand = body.point(f"{side}_palm").link
-            return Point(body.links[hand].parent, 0.6 * body.links[hand].place)
+            return Point(elbow[side], 0.6 * body.links[next_to(elbow[side], body.point(f"{side}_palm").link)].place)
         if name == "elbow":
-            return Point(body.links[body.point(f"{side}_palm").link].parent, np.zeros(3))
+            return Point(elbow[side], np.zeros(3))
         if name == "belly":
             return Point(0, body.links[0].centre + [0, 0, 0.15 * k])
-        foot = part.sole(side).link
-        shank = body.links[foot].parent
-        thigh = body.links[shank].parent
+        foot = body.turned_by(f"{side}_ankle_flexion", part.sole(side).link)
+        shank = body.turned_by(f"{side}_knee_flexion", body.links[foot].parent)
+        thigh = body.turned_by(f"{side}_hip_flexion", body.links[shank].parent)
         down = {"low": (shank, foot, 0.8), "shank": (shank, foot, 0.5), "calf": (shank, foot, 0.25)}
         down |= {"thigh": (thigh, shank, 0.5), "femur": (thigh, shank, 0.5)}
         if name == "hip":

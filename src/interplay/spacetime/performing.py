@@ -64,6 +64,17 @@ class Performance(NamedTuple):
     contacts: Sequence[Wrenches] | None = None
     """What touches in each frame, and how hard, where that is known."""
 
+    @property
+    def failures(self) -> dict[str, tuple[str, ...]]:
+        """What of whom is not as it must be between the points at which equations hold."""
+        found = {who: one.failures() for who, one in self.worth.items()}
+        return {who: failing for who, failing in found.items() if failing}
+
+    @property
+    def solved(self) -> bool:
+        """Whether all that was asked holds, and what is checked, too."""
+        return all(one.solved for one in self.solutions[-1:]) and not self.failures
+
     def clip(self) -> Clip:
         """Return it as a clip."""
         return clip_from_configurations(
@@ -79,19 +90,20 @@ class Performance(NamedTuple):
     def _camera(self) -> Camera:
         """Return one that sees who is alone from the side, and several so that nobody hides another; who meet, about from the front."""
         names = list(self.worth)
-        starts = [Body(self.scene, who).qpos_start for who in names]
+        bodies = [Body(self.scene, who) for who in names]
+        starts, roots = [body.qpos_start for body in bodies], [body.links[0].name for body in bodies]
         ways = np.stack([self.qpos[:, start : start + 2] for start in starts])
         apart = ways[1:, 0] - ways[0, 0]
         far = float(np.linalg.norm(apart, axis=1).max(initial=0.0))
         if far < BESIDE:
-            return Camera(follow=f"{names[0]}/pelvis", distance=3.2, azimuth=110.0 if len(names) == 1 else 215.0)
+            return Camera(follow=f"{names[0]}/{roots[0]}", distance=3.2, azimuth=110.0 if len(names) == 1 else 215.0)
         gone = ways[:, -1] - ways[:, 0]
         slowest = int(np.argmin(np.linalg.norm(gone, axis=1)))
         ahead = ways[0 if slowest else 1, 0] - ways[slowest, 0]
         across = np.array([-ahead[1], ahead[0]])
         x, y = ahead - 0.7 * across * (np.sign(across @ gone.sum(axis=0)) or 1.0)  # others come from behind her, aside
         azimuth = float(np.degrees(np.arctan2(y, x)))
-        return Camera(follow=f"{names[slowest]}/pelvis", distance=3.2 + 0.2 * far, azimuth=azimuth)
+        return Camera(follow=f"{names[slowest]}/{roots[slowest]}", distance=3.2 + 0.2 * far, azimuth=azimuth)
 
     def write(self, folder: str | Path, parameters: dict[str, Any] | None = None) -> Path:
         """Write recording, scene, clip and report into a folder."""
@@ -114,15 +126,16 @@ class Performance(NamedTuple):
             "composition": self.name,
             "parameters": parameters or {},
             "seconds": float(self.time[-1]),
-            "solved": all(solution.solved for solution in self.solutions[-1:]),
+            "solved": self.solved,
             "worst": list(self.solutions[-1].worst),
+            "failures": {who: list(failing) for who, failing in self.failures.items()},
             "solver": [
                 {
                     "status": one.status,
                     "iterations": one.iterations,
                     "seconds": one.seconds,
-                    "objective": one.objective,
-                    "violation": one.violation,
+                    "objective": _known(one.objective),
+                    "violation": _known(one.violation),
                 }
                 for one in self.solutions
             ],
@@ -134,6 +147,11 @@ class Performance(NamedTuple):
         except OSError as error:
             raise cannot_write(folder, error) from None
         return folder
+
+
+def _known(value: float) -> float | None:
+    """Return a number, or None where nobody looked."""
+    return value if np.isfinite(value) else None
 
 
 def perform_gait(name: str, gait: Gait, steps: int) -> Performance:

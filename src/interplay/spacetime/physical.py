@@ -62,7 +62,7 @@ def tracking(body: Body) -> tuple[Style, np.ndarray]:
     none = np.zeros(body.n)
     weights = np.full(body.n, 30.0)
     weights[:3], weights[3:ROOT] = 300.0, 100.0
-    for k, joint in enumerate(body.joints):
+    for k, (joint, _) in enumerate(body.does):
         if any(part in joint for part in ("wrist", "forearm", "neck", "head")):
             weights[ROOT + k] = 10.0
         if "ankle" in joint:
@@ -98,7 +98,7 @@ def physical(cast: Mapping[str, Body], clip: Clip, *, progress: Progress | None 
     held, pulled = _held(cast, clip)
     moments, courses, phases = {t for one in held for span in one.during for t in span}, {}, {}
     for who, body in cast.items():
-        courses[body.name], phases[body.name] = course_of(body, clip, who), _split(_phases(clip, who), moments)
+        courses[body.name], phases[body.name] = course_of(body, clip, who), _split(phased(clip, who), moments)
     roles, laws = dict[str, Role](), list[Law]()
     for body in cast.values():
         who = body.name
@@ -113,7 +113,8 @@ def physical(cast: Mapping[str, Body], clip: Clip, *, progress: Progress | None 
     return Physical(found, {who: changed(found, courses[who], who, phases[who]) for who in roles}, held)
 
 
-def _phases(clip: Clip, who: str) -> list[Phase]:
+def phased(clip: Clip, who: str) -> list[Phase]:
+    """Return how the feet of somebody in a clip stand."""
     phases = list(phases_of(clip, who))
     if all(phase.left == phase.right == "swing" for phase in phases):
         raise InputError(

@@ -15,8 +15,9 @@ from interplay.spacetime.blocks import Block, Unknowns
 from interplay.spacetime.body import SIDES, Body, Point
 from interplay.spacetime.checking import roughest
 from interplay.spacetime.ends import PLACE, Knots, hold, knots_of, moved, place_of, recall
+from interplay.spacetime.interrupting import INTERRUPTED, Unfinished, asked, listening
 from interplay.spacetime.part import OFF_STOPS, SWING, Course, Part, Phase, Style
-from interplay.spacetime.solving import Progress, Solution, solve
+from interplay.spacetime.solving import Progress, Solution, solve, unsolved
 
 ROUGH, MOST_MESHES = np.array([0.1, 0.01, 1.5e-3, OFF_STOPS]), 4
 """What may be off between points: force on the root over the weight, at worst and on the mean of all phases, slip [m], and joints [rad]; and
@@ -209,40 +210,58 @@ def find(
 ) -> Found:
     """Solve a problem by a schedule (by default all at once); ``near``: what it begins with is almost a solution.
 
-    An interrupt keeps what was found so far.
+    An interrupt keeps what was found so far, or what it begins with.
     """
     problem, found = Problem(problem.roles, problem.laws), list[Solution]()
+    with listening():
+        stage, x, ended = _by_turns(problem, schedule or Joint(), found, near, sketched, meshes, progress)
+    if stage is None or {window.who for window in stage.turn.free if window == Window(window.who)} < set(problem.roles):
+        stage = Stage(problem, problem.whole())
+        x = stage.unknowns.guess
+    if not ended:  # all of it has been neither solved nor found impossible
+        found[-1:] = [(found or [unsolved(stage.unknowns)])[-1]._replace(solved=False, status=INTERRUPTED)]
+    return Found(problem, stage.parts, x, tuple(found))
+
+
+def _by_turns(
+    problem: Problem,
+    schedule: Schedule,
+    found: list[Solution],
+    near: bool,
+    sketched: bool,
+    meshes: int,
+    progress: Progress | None,
+) -> tuple[Stage | None, np.ndarray, bool]:
+    """Solve one turn after another; return the last stage, what was found of it, and whether it came to an end or was interrupted."""
     stage, x = None, np.zeros(0)
-    try:
-        for turn in (schedule or Joint()).turns(problem):
-            for attempt in range(meshes):
-                close, kept = near or turn.near or attempt > 0, (stage, x, dict(problem.roles))
-                sketch = sketched and not close
+    for turn in schedule.turns(problem):
+        for attempt in range(meshes):
+            if asked():
+                return stage, x, False
+            close, kept = near or turn.near or attempt > 0, (stage, x, dict(problem.roles))
+            sketch = sketched and not close
+            try:
                 stage = Stage(problem, turn)
                 x = stage.unknowns.guess
                 for part in stage.parts.values() if sketch else ():
                     stage.unknowns.high[part.rate] = np.maximum(stage.unknowns.high[part.rate], STRETCHED)
                 blocks = stage.blocks()
-                found.append(solve(stage.unknowns, blocks, near=close, sketch=sketch, progress=progress))
-                solution = found[-1]
-                if attempt and not solution.solved and solution.violation > found[-2].violation:
-                    stage, x, problem.roles = kept  # what was found on the mesh before is nearer to a motion
-                    break
-                x = solution.x
-                problem.told(stage, x)
-                if not solution.solved or attempt + 1 == meshes:
-                    break
-                if not refine(problem, stage, x, attempt == 0, sketch):
-                    break
-            if not found[-1].solved:
+            except Unfinished:
+                return stage, x, False
+            found.append(solve(stage.unknowns, blocks, near=close, sketch=sketch, progress=progress))
+            solution = found[-1]
+            if attempt and not solution.solved and solution.violation > found[-2].violation:
+                stage, x, problem.roles = kept  # what was found on the mesh before is nearer to a motion
                 break
-    except KeyboardInterrupt:  # not while it was being solved: what there is counts
-        found.append(Solution(x, False, 0.0, 0.0, (), "interrupted", 0, 0.0))
-        stage = None
-    if stage is None or {window.who for window in stage.turn.free if window == Window(window.who)} < set(problem.roles):
-        stage = Stage(problem, problem.whole())
-        x = stage.unknowns.guess
-    return Found(problem, stage.parts, x, tuple(found))
+            x = solution.x
+            problem.told(stage, x)
+            if not solution.solved or attempt + 1 == meshes:
+                break
+            if not refine(problem, stage, x, attempt == 0, sketch):
+                break
+        if not found[-1].solved:
+            return stage, x, found[-1].status != INTERRUPTED
+    return stage, x, True
 
 
 def refine(problem: Problem, stage: Stage, x: np.ndarray, first: bool = True, sketch: bool = False) -> bool:

@@ -9,12 +9,12 @@ from typing import NamedTuple
 import numpy as np
 
 import interplay as ip
-from interplay.errors import InputError
+from interplay.errors import InputError, number, pick, whole
 from interplay.models.base import Model
 from interplay.spacetime.actions import Gaits
 from interplay.spacetime.avoiding import side_by_side
 from interplay.spacetime.blocks import Block, Kernel
-from interplay.spacetime.body import Body
+from interplay.spacetime.body import SIDES, Body
 from interplay.spacetime.holding import Hand, arm_of, hold_hands, holding, meeting_hands
 from interplay.spacetime.looking import look
 from interplay.spacetime.meeting import Bond, Meeting, meet
@@ -31,6 +31,8 @@ APART = 0.36
 """How far apart people begin, for each metre of what both are high together, over 2 [1]."""
 HELD = ("left_hand", "right_hand")
 """Links that may be on either side of the wall between two who hold hands."""
+SPEEDS, MOST_STEPS = (0.2, 3.0), 20
+"""Of what may be asked of walkers: speeds [m/s], and how many steps in a round."""
 DOMINATES = 10.0
 """How many times more a leader's comfort counts."""
 
@@ -81,8 +83,7 @@ def together(
 
     ``speed``: [m/s]; None: what is best for all, by effort per metre. ``leader``: whose comfort counts more.
     """
-    if leader is not None and leader not in [one.name for one in walkers]:
-        raise InputError(f"leader {leader!r}: expected one of {', '.join(one.name for one in walkers)}")
+    _check(walkers, speed, leader)
     scene, y = ip.Scene(), _beside(walkers)
     for walker, beside in zip(walkers, y, strict=True):
         scene = scene.add(walker.model, walker.name, pos=(0.0, beside))
@@ -113,6 +114,20 @@ def together(
     bonds.append(_pace(speed) if speed is not None else _per_metre)
     laws: list[Law] = [_begins(walkers[0].name), meet(*bonds, cycle=True)]
     return Walked(find(Problem(roles, laws), schedule, near=True, meshes=MESHES, progress=progress), alone, hands)
+
+
+def _check(walkers: Sequence[Walker], speed: float | None, leader: str | None) -> None:
+    """Refuse what nobody can walk."""
+    if len(walkers) < 2:
+        raise InputError(f"hand in hand: expected two walkers at least, got {len(walkers)}")
+    for one in walkers:
+        pick(f"foot with which {one.name} begins", one.leads, dict.fromkeys(SIDES))
+        if whole(f"steps of {one.name}", one.steps, 2, MOST_STEPS) % 2:
+            raise InputError(f"steps of {one.name}: expected an even number, got {one.steps}")
+    if speed is not None:
+        number("hand in hand: speed", speed, *SPEEDS, "m/s")
+    if leader is not None:
+        pick("leader", leader, {one.name: one for one in walkers})
 
 
 def _beside(walkers: Sequence[Walker]) -> list[float]:

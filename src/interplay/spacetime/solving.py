@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import signal
-import threading
 import time as clock
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import casadi as ca
@@ -14,6 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from interplay.spacetime.blocks import Block, Program, Unknowns
+from interplay.spacetime.interrupting import INTERRUPTED, asked, listening
 from interplay.spacetime.memory import memory_kept
 
 ACCURATE = 1e-6
@@ -52,7 +50,10 @@ Progress = Callable[[int, float, float, str], None]
 
 
 class Solution(NamedTuple):
-    """What was found: values of all unknowns, whether all rows hold, objective, largest violation, and how it ended."""
+    """What was found: values of all unknowns, whether all rows hold, objective, largest violation, and how it ended.
+
+    Of what an interrupt left as it was guessed, objective and violation are infinite: nobody looked at them.
+    """
 
     x: np.ndarray
     solved: bool
@@ -62,6 +63,11 @@ class Solution(NamedTuple):
     status: str
     iterations: int
     seconds: float
+
+
+def unsolved(unknowns: Unknowns) -> Solution:
+    """Return a guess, as an interrupt leaves it."""
+    return Solution(unknowns.guess, False, np.inf, np.inf, (), INTERRUPTED, 0, 0.0)
 
 
 def solve(
@@ -81,9 +87,11 @@ def solve(
     Rows that sleep (`Block.margin`) are looked at in what was found: those that it violates wake, and it is solved again from there.
     ``settings``: of IPOPT, in place of those here.
     """
+    if asked():
+        return unsolved(unknowns)
     begin, guess, iterations = clock.perf_counter(), unknowns.guess, 0
     awake = [block.near(guess) for block in blocks]
-    with memory_kept():
+    with listening(), memory_kept():
         while True:
             whole = Program(unknowns, [block.only(rows) for block, rows in zip(blocks, awake, strict=True)])
             left = begin + seconds - clock.perf_counter()
@@ -145,8 +153,7 @@ def _solved(
         **evaluated.derivatives,
     }
     solver = ca.nlpsol("spacetime", "ipopt", evaluated.nlp, options)
-    with watch.interrupted():
-        found = solver(x0=guess, lbx=unknowns.low, ubx=unknowns.high, lbg=whole.low, ubg=whole.high)
+    found = solver(x0=guess, lbx=unknowns.low, ubx=unknowns.high, lbg=whole.low, ubg=whole.high)
     status = watch.ended or _ENDS.get(str(solver.stats()["return_status"]), str(solver.stats()["return_status"]))
     last = np.asarray(found["x"]).ravel()
     x = watch.best if (watch.ended or status != SOLVED) and watch.best is not None else last
@@ -158,7 +165,7 @@ def _solved(
     named = _named(whole, _over(whole, whole.values(last)[1]) if fighting else over)
     return Solution(
         x,
-        bool(over.max(initial=0.0) <= (1000 if sketch else 10) * ACCURATE),
+        bool(over.max(initial=0.0) <= (1000 if sketch and status != INTERRUPTED else 10) * ACCURATE),
         objective,
         float(over.max(initial=0.0)),
         named,
@@ -195,7 +202,7 @@ _SKETCH = {**_known(1e-4, 1e-4), "ipopt.tol": 1e-3, "ipopt.constr_viol_tol": 1e-
 _NEAR = _known(1e-5, 1e-5)
 
 
-SOLVED, INFEASIBLE, INTERRUPTED, LATE = "solved", "infeasible", "interrupted", "out of time"
+SOLVED, INFEASIBLE, LATE = "solved", "infeasible", "out of time"
 _ENDS = {
     "Solve_Succeeded": SOLVED,
     "Solved_To_Acceptable_Level": SOLVED,
@@ -351,6 +358,8 @@ class _Watch(ca.Callback):
             self._progress(self.iteration, objective, worst, names[0] if names else "")
         self.iteration += 1
         self._settle(objective, worst, values)
+        if asked():
+            self.ended = self.ended or INTERRUPTED
         if clock.perf_counter() > self._until:
             self.ended = self.ended or LATE
         np.frombuffer(res[0])[:] = bool(self.ended)
@@ -377,19 +386,3 @@ class _Watch(ca.Callback):
         pattern, slopes = self._whole.jacobian_pattern, self._whole.jacobian(x)
         jacobian = sp.csc_matrix((slopes, pattern.indices, pattern.indptr), pattern.shape)
         return float(np.abs(self._whole.gradient(x) + jacobian.T @ rows + bounds).max())
-
-    @contextmanager
-    def interrupted(self) -> Iterator[None]:
-        """Let an interrupt stop the solver after the iteration that is under way, not the program."""
-        if threading.current_thread() is not threading.main_thread():
-            yield
-            return
-
-        def ask(*_: Any) -> None:
-            self.ended = INTERRUPTED
-
-        before = signal.signal(signal.SIGINT, ask)
-        try:
-            yield
-        finally:
-            signal.signal(signal.SIGINT, before)

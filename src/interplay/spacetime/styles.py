@@ -151,7 +151,8 @@ def style(body: Body, kind: str = "walk", weights: Weights | None = None, speed:
     rest[ROOT:] = body.coordinates(body.scene.qpos)[ROOT:]
     size = (75 * 1.74 / (body.mass * body.height)) ** 2
     effort, given = np.zeros(n - ROOT), weights._asdict()
-    for k, joint in enumerate(body.joints):
+    swings = body.doing("left_shoulder_flexion") is not None
+    for k, (joint, sign) in enumerate(body.does):
         arm = any(part in joint for part in ("shoulder", "elbow", "wrist", "forearm", "clavicle"))
         trunk = any(part in joint for part in ("torso", "neck", "head", "waist"))
         effort[k] = given[_GROUPS.get(_one_side(joint), "arms" if arm else "trunk" if trunk else "frontal")]
@@ -160,29 +161,31 @@ def style(body: Body, kind: str = "walk", weights: Weights | None = None, speed:
         if trunk:
             posture[ROOT + k], calm[ROOT + k] = 0.5, 0.002
         if "hip_abduction" in joint or "hip_rotation" in joint:
-            rest[ROOT + k], posture[ROOT + k] = (OUTWARD if "rotation" in joint else -INWARD), weights.narrow
+            rest[ROOT + k] = sign * (OUTWARD if "rotation" in joint else -INWARD)
+            posture[ROOT + k] = weights.narrow
         if "ankle" in joint:
             posture[ROOT + k], calm[ROOT + k] = weights.foot, CALM_FEET
-            rest[ROOT + k] = -POINTED if "flexion" in joint else 0.0
-        if "elbow" in joint:
-            rest[ROOT + k] = ELBOWS[kind]
+            rest[ROOT + k] = -sign * POINTED if "flexion" in joint else 0.0
+        if "elbow" in joint and swings:
+            rest[ROOT + k] = sign * ELBOWS[kind]
     calm[:3] = 0.0
     posture[3:6], calm[3:6] = (weights.turning, weights.pelvis, weights.pelvis), 0.005
     rest[5] = TILT[kind]
     effort *= size
     haste = effort * weights.haste * body.height / 1.74
-    index = {joint: ROOT + k for k, joint in enumerate(body.joints)}
     ties = []
     for side in ("left", "right"):
-        arm, leg = index.get(f"{side}_shoulder_flexion"), index.get(f"{side}_hip_flexion")
+        arm, leg = body.doing(f"{side}_shoulder_flexion"), body.doing(f"{side}_hip_flexion")
         if arm is not None and leg is not None:
-            posture[arm] = 0.0
-            ties.append(Tie(((arm, 1.0), (leg, ARMS[kind])), ARMS[kind] * 0.2 - BACK[kind], 3.0))
+            posture[arm[0]] = 0.0
+            ties.append(Tie((arm, (leg[0], leg[1] * ARMS[kind])), ARMS[kind] * 0.2 - BACK[kind], 3.0))
+
+    def turning(*named: str) -> list[tuple[int, float]]:
+        return [(ROOT + k, sign) for k, (joint, sign) in enumerate(body.does) if joint in named]
+
     for axis, ending, lean in ((3, "yaw", 0.0), (4, "side", 0.0), (5, "flexion", LEAN[kind])):
-        trunk = [(index[j], 1.0) for j in body.joints if j == f"torso_{ending}"]
-        head = [(index[j], 1.0) for j in body.joints if j in (f"neck_{ending}", f"head_{ending}")]
-        if axis == 5:
-            head += [(index[j], 1.0) for j in body.joints if j == "head_nod"]
+        trunk = turning(f"torso_{ending}")
+        head = turning(f"neck_{ending}", f"head_{ending}") + (turning("head_nod") if axis == 5 else [])
         if trunk and axis != 3:
             ties.append(Tie(((axis, 1.0), *trunk), lean, weights.upright))
         if head:

@@ -10,20 +10,27 @@ motion.write("out/run_up")
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from inspect import signature
+from math import tau
 
-from interplay.errors import InputError
+from interplay.errors import InputError, flag, number, pick, short, vector, whole
 from interplay.motion.clip import Clip
 from interplay.scene.scene import Scene
 from interplay.spacetime.actions import Action, Jump, Pivot, Run, Stand, Walk
 from interplay.spacetime.body import Body
 from interplay.spacetime.captured import Captured
-from interplay.spacetime.composing import FREE, Score, composed_all, scored
-from interplay.spacetime.encounters import dodges, passes, score_of, tackles
-from interplay.spacetime.laws import AtTime, OnTop, Reaches
+from interplay.spacetime.composing import FREE, Score, check_asked, composed_all, scored
+from interplay.spacetime.encounters import dodges, passes, raised, score_of, tackles
+from interplay.spacetime.gaits import GAITS
+from interplay.spacetime.interrupting import listening
+from interplay.spacetime.laws import AtTime, Reaches
 from interplay.spacetime.performing import Performance, perform
 from interplay.spacetime.problem import Law
 from interplay.spacetime.solving import Progress
 from interplay.spacetime.tackling import outcomes
+
+SPEEDS, AHEAD, UP, STANDING, MARGINS, MOST_STEPS = (0.2, 8.0), (0.0, 3.0), (-1.0, 1.5), (1e-3, 100.0), (0.0, 1.0), 50
+"""Bounds of what may be asked: speeds [m/s], jumps ahead and up [m], times [s], margins [m], and steps at a time."""
 
 Held = Callable[[Mapping[str, Score]], Sequence[Law]]
 """What must hold: laws, once it is known who does what."""
@@ -31,43 +38,46 @@ Held = Callable[[Mapping[str, Score]], Sequence[Law]]
 
 def walk(speed: float, steps: int = 2) -> Action:
     """Return steps of a walk at a speed [m/s]."""
-    return Walk(speed, steps)
+    return Walk(_speed("walk", speed), _steps("walk", steps))
 
 
 def run(speed: float, steps: int = 2) -> Action:
     """Return steps of a run at a speed [m/s]."""
-    return Run(speed, steps)
+    return Run(_speed("run", speed), _steps("run", steps))
 
 
 def turn(angle: float, steps: int = 2, speed: float = 1.2) -> Action:
     """Return steps of a walk that turns by an angle [rad], to the left where it is positive."""
-    return Walk(speed, steps, angle)
+    return Walk(_speed("turn", speed), _steps("turn", steps), number("turn: angle", angle, -tau, tau, "rad"))
 
 
 def pivot(angle: float, speed: float = 0.5) -> Action:
     """Return short steps that turn nearly on the spot by an angle [rad]."""
-    return Pivot(angle, speed)
+    return Pivot(number("pivot: angle", angle, -tau, tau, "rad"), _speed("pivot", speed))
 
 
 def stand(seconds: float = 0.5) -> Action:
     """Return standing, or a last step and then standing."""
-    return Stand(seconds)
+    return Stand(number("stand: seconds", seconds, *STANDING, "s"))
 
 
 def jump(ahead: float, up: float = 0.0) -> Action:
     """Return a jump with both feet, from standing to standing, so far ahead and so much higher [m]."""
-    return Jump(ahead, up)
+    return Jump(number("jump: ahead", ahead, *AHEAD, "m"), number("jump: up", up, *UP, "m"))
 
 
 def captured(clip: Clip, like: str = "walk", who: str | None = None) -> Action:
     """Return what a character of a clip does, made physical; from there on in the manner of a gait, ``walk`` or ``run``."""
-    return Captured(clip, like, who)
+    if not isinstance(clip, Clip):
+        raise InputError(f"captured: expected a clip, such as ip.Clip.load(FOLDER), got {short(clip)}")
+    return Captured(clip, pick("gait", like, dict.fromkeys(GAITS, like)), who)
 
 
 def reach(surface: str, at: Sequence[float], when: str | int, still: bool = False) -> Held:
     """Return that a surface, such as ``ann/right_palm``, is at a place [m] at ``begin``, ``end``, or when the foot of a step lands."""
-    who, _, site = surface.partition("/")
-    x, y, z = at
+    who, _, site = _text("reach: surface", surface).partition("/")
+    x, y, z = vector("reach: at", at, 3).tolist()
+    flag("reach: still", still)
 
     def held(scores: Mapping[str, Score]) -> Sequence[Law]:
         score = score_of(who, scores)
@@ -79,27 +89,54 @@ def reach(surface: str, at: Sequence[float], when: str | int, still: bool = Fals
 
 def at_time(who: str, when: str | int, seconds: float) -> Held:
     """Return that the foot of a step lands, or the motion ends, at a real time [s]."""
+    number("at_time: seconds", seconds, *STANDING, "s")
     return lambda scores: [AtTime(who, score_of(who, scores).when(when), seconds)]
 
 
 def on_height(who: str, when: str | int, height: float) -> Held:
     """Return that the feet which land then do so at a height [m], on what is there."""
-    return lambda scores: [OnTop(who, score_of(who, scores).when(when).phase, height)]
+    return lambda scores: raised(scores, who, when, height)
 
 
 def pass_by(one: str, other: str, margin: float = 0.1) -> Held:
     """Return that two pass each other by: so far from each other at least [m], whoever gives way."""
+    number("pass_by: margin", margin, *MARGINS, "m")
     return lambda scores: passes(scores, one, other, margin)
 
 
 def tackle(he: str, she: str, speed: float = 3.5) -> Held:
     """Return that one meets another's chest with his at the end, at a speed [m/s], hands around it; of ``schedule="horizon"``."""
+    _speed("tackle", speed)
     return lambda scores: tackles(scores, he, she, speed)
 
 
 def dodge(she: str, he: str, margin: float = 0.2) -> Held:
     """Return that one is out of a tackler's bounding sphere at the end, by a margin [m]; of ``schedule="horizon"``."""
+    number("dodge: margin", margin, *MARGINS, "m")
     return lambda scores: dodges(scores, she, he, margin)
+
+
+def _takes_scores(held: object) -> bool:
+    """Return whether it can be told who does what: a word itself, which nobody has called, cannot."""
+    try:
+        signature(held).bind({})  # pyright: ignore[reportArgumentType]
+    except TypeError:
+        return False
+    return True
+
+
+def _speed(word: str, speed: float) -> float:
+    return number(f"{word}: speed", speed, *SPEEDS, "m/s")
+
+
+def _steps(word: str, steps: int) -> int:
+    return whole(f"{word}: steps", steps, 1, MOST_STEPS)
+
+
+def _text(what: str, value: object) -> str:
+    if not isinstance(value, str):
+        raise InputError(f"{what}: expected a name, got {short(value)}")
+    return value
 
 
 def compose(
@@ -128,11 +165,31 @@ def compose(
         progress: is told of every iteration.
         name: what the motion is called.
     """
-    if not actions:
-        raise InputError("compose: expected actions of at least one character")
-    scores = {
-        who: scored(Body(scene, who), list(doing), progress, free=free, seconds=seconds, ends=schedule != "horizon")
-        for who, doing in actions.items()
-    }
-    laws = [law for held in hold for law in held(scores)]
-    return perform(name, composed_all(scores, laws, schedule, progress, last), between=outcomes)
+    _check(scene, actions, hold, seconds)
+    ends = schedule != "horizon"
+    with listening():
+        scores, laws = dict[str, Score](), list[Law]()
+        for crude in (True, False):
+            scores = {
+                who: scored(Body(scene, who), doing, progress, free=free, seconds=seconds, ends=ends, crude=crude)
+                for who, doing in actions.items()
+            }
+            laws = [law for held in hold for law in held(scores)]
+            if crude:
+                check_asked(scores, laws, schedule, last)
+        return perform(name, composed_all(scores, laws, schedule, progress, last), between=outcomes)
+
+
+def _check(scene: Scene, actions: Mapping[str, Sequence[Action]], hold: Sequence[Held], seconds: float | None) -> None:
+    """Refuse what is none of what is expected."""
+    if not isinstance(scene, Scene):
+        raise InputError(f"compose: expected a scene, got {short(scene)}")
+    if not isinstance(actions, Mapping) or not actions:
+        raise InputError(f"compose: expected actions of at least one character, by name, got {short(actions)}")
+    for who, doing in actions.items():
+        if not isinstance(doing, list | tuple) or not all(hasattr(one, "after") for one in doing):
+            raise InputError(f"{who}: expected a list of actions, such as [walk(1.3), run(3.0)], got {short(doing)}")
+    if not isinstance(hold, list | tuple) or not all(map(_takes_scores, hold)):
+        raise InputError(f"compose: expected a list of what must hold, such as [reach(...)], got {short(hold)}")
+    if seconds is not None:
+        number("compose: seconds", seconds, *STANDING, "s")
