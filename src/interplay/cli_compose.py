@@ -14,6 +14,7 @@ from rich.markup import escape
 
 from interplay.cli_bar import progress_bar
 from interplay.errors import FAILED, STOPPED, InputError, settings
+from interplay.models.loader import BodyFile
 from interplay.spacetime.interrupting import INTERRUPTED, listening, unheard
 
 if TYPE_CHECKING:
@@ -34,7 +35,13 @@ Settings = Annotated[
 ]
 
 
-def compose(name: Name = None, out: Out = None, set_: Settings = None) -> None:
+Character = Annotated[
+    Path | None,
+    typer.Option(help="Sidecar (YAML) of an MJCF or URDF body that walks, runs or jumps instead of the usual one."),
+]
+
+
+def compose(name: Name = None, out: Out = None, set_: Settings = None, character: Character = None) -> None:
     """Find a motion of least effort that obeys physics: gaits from nothing but a speed (liu2006).
 
     Exit code 0: solved; 1: not solved, and what is not met is named; 2: bad input; 130: interrupted. Ctrl-C writes the best there is by then,
@@ -59,7 +66,8 @@ def compose(name: Name = None, out: Out = None, set_: Settings = None) -> None:
             bar.update(task, completed=iteration, phase=STOPPING if stopping else what)
 
         with listening(heard, then=signal.SIG_DFL):
-            chosen = _kind(name)(settings("--set", set_ or []))
+            body = None if character is None else BodyFile(character)
+            chosen = _kind(name)(settings("--set", set_ or []), body)
             out = out or Path("out") / chosen.name
             found = chosen.compose(show)
             with unheard():

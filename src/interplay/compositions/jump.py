@@ -32,6 +32,7 @@ class JumpOver(base.Composition):
 
     name: ClassVar[str] = "jump"
     summary: ClassVar[str] = "a standing jump: over a gap, or onto a box"
+    played: ClassVar[bool] = True
 
     class Parameters(Who):
         """Where to."""
@@ -46,7 +47,7 @@ class JumpOver(base.Composition):
     def compose(self, progress: Progress | None = None) -> Performance:
         """Return the jump."""
         p = self.p
-        who = ip.Humanoid(p.height, p.mass, springs=True, shoes=p.shoes)
+        who = self.cast(ip.Humanoid(p.height, p.mass, springs=True, shoes=p.shoes))
         scene = ip.Scene().add(who, "ann", (0, 0, p.box if p.onto == "gap" else 0))
         body = Body(scene, "ann")
         foot = float(abs(body.point("left_sole", (1, 0, 0)).place - body.point("left_sole", (-1, 0, 0)).place).max())
@@ -85,6 +86,7 @@ class Reach(base.Composition):
 
     name: ClassVar[str] = "reach"
     summary: ClassVar[str] = "a walk on which a hand is at a place when a foot lands"
+    played: ClassVar[bool] = True
 
     class Parameters(Who):
         """Which hand, where and when."""
@@ -104,7 +106,7 @@ class Reach(base.Composition):
         p = self.p
         if p.step > p.steps:
             raise InputError(f"reach: expected a step of the {p.steps} of the walk, got {p.step}")
-        scene = ip.Scene().add(ip.Humanoid(p.height, p.mass, springs=True, shoes=p.shoes), "ann")
+        scene = ip.Scene().add(self.cast(ip.Humanoid(p.height, p.mass, springs=True, shoes=p.shoes)), "ann")
         there = reach(f"ann/{p.hand}_palm", (p.ahead, p.aside, p.height_of_hand), p.step)
         free = () if p.free == "nothing" else p.free.split("+")
         return compose(scene, {"ann": [walk(p.speed, p.steps)]}, [there], free=free, progress=progress, name=self.name)

@@ -20,6 +20,7 @@ class Walk(base.Composition):
     name: ClassVar[str] = "walk"
     summary: ClassVar[str] = "a walk at a given speed"
     kind: ClassVar[str] = "walk"
+    played: ClassVar[bool] = True
 
     class Parameters(base.Worn):
         """Speed, length, and who."""
@@ -37,7 +38,7 @@ class Walk(base.Composition):
 
     def compose(self, progress: Progress | None = None) -> Performance:
         """Return the gait."""
-        body = Body(ip.Scene().add(self.who(), "ann"), "ann")
+        body = Body(ip.Scene().add(self.cast(self.who()), "ann"), "ann")
         return perform_gait(self.name, gait(body, self.kind, self.p.speed, progress), self.p.steps)
 
 

@@ -29,6 +29,8 @@ class Who(base.Worn):
 class _Acted(base.Composition):
     """Actions in a row."""
 
+    played: ClassVar[bool] = True
+
     class Parameters(Who):
         """Who moves, and what is free."""
 
@@ -40,7 +42,7 @@ class _Acted(base.Composition):
 
     def compose(self, progress: Progress | None = None) -> Performance:
         """Return the motion."""
-        who = ip.Humanoid(self.p.height, self.p.mass, springs=True, shoes=self.p.shoes)
+        who = self.cast(ip.Humanoid(self.p.height, self.p.mass, springs=True, shoes=self.p.shoes))
         body = Body(ip.Scene().add(who, "ann"), "ann")
         free = () if self.p.free == "nothing" else tuple(self.p.free.split("+"))
         score = scored(body, self.actions(), progress, free=free)

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import interplay as ip
 from interplay.composition import Composition
 from interplay.errors import unknown_name
+from interplay.models.base import Model
 from interplay.script.actions import CompositionFile, Dodge, Tackle
 from interplay.script.file import filled, parameter_class, validated
 from interplay.script.reader import Document, read
@@ -45,9 +46,9 @@ class ScriptComposition(Composition):
     document: ClassVar[Document]
     path: ClassVar[Path]
 
-    def __init__(self, parameters: Any = None):
-        """Take values of the file's parameters."""
-        super().__init__(parameters)
+    def __init__(self, parameters: Any = None, character: Model | None = None):
+        """Take values of the file's parameters; who plays is in the file."""
+        super().__init__(parameters, character)
         self.filled = filled(self.document, self.p.model_dump())
         self.file: CompositionFile = validated(CompositionFile, self.filled)
 

@@ -16,6 +16,8 @@ from interplay.scene.scene import Scene
 from interplay.spacetime.body import ROOT, SIDES
 from interplay.spacetime.part import CARRIES, CORNERS, EDGES, OFF_STOPS, Part
 
+HULLS = 1e-3
+"""By how much parts of one body overlap as it is placed that are not looked at [m]."""
 SAMPLES = 8
 """Moments of each interval that are looked at."""
 
@@ -133,7 +135,8 @@ def figures(part: Part, x: np.ndarray) -> Figures:
 def overlap(scene: Scene, configurations: np.ndarray, parts: Sequence[Part], touching: Touching = ()) -> float:
     """Return the deepest overlap of any two things of which one is a part's, but of feet and the ground [m]; of all pairs of parts.
 
-    Pairs of bodies that touch on purpose are left out. What moves and is no part's is not looked at: where it is, is not known here.
+    Pairs of bodies that touch on purpose are left out, and parts of one body that overlap as it is placed: robots' hulls do.
+    What moves and is no part's is not looked at: where it is, is not known here.
     """
     m, depth = scene.model, 0.0
     d, solid = mujoco.MjData(m), solid_shapes(m)
@@ -141,6 +144,10 @@ def overlap(scene: Scene, configurations: np.ndarray, parts: Sequence[Part], tou
     known = {b for part in parts for b in part.body.bodies}
     meant = [{m.body(one).id, m.body(other).id} for one, other in touching]
     known |= {b for b in range(m.nbody) if m.body_weldid[b] == 0}
+    d.qpos[:] = scene.qpos
+    mujoco.mj_fwdPosition(m, d)
+    placed = [m.geom_bodyid[contact.geom] for contact in d.contact if contact.dist < -HULLS]
+    meant += [set(pair.tolist()) for pair in placed if m.body_treeid[pair[0]] == m.body_treeid[pair[1]]]
     for qpos in configurations:
         d.qpos[:] = qpos
         mujoco.mj_fwdPosition(m, d)

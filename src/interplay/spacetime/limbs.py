@@ -18,6 +18,9 @@ NEAREST = 1.0
 ASLEEP = 0.7
 """Balls that are guessed to be less near than that by so much, twice as far apart, are not minded unless they are found to meet."""
 
+WIDE = 0.052
+"""Half of how wide a sole of legs of their size is at most [m]: who stands on wider ones, as robots do, has thicker legs."""
+
 
 def nearness(squared: Any, least: Any) -> Any:
     """Return how near two points are, of the square of their distance: 1 at the least distance, more within, and hardly anything far away.
@@ -55,6 +58,8 @@ def _meeting_points(part: Part) -> list[tuple[Point, Point, float]]:
     """Return points of limbs that meet most easily, and how near their middles may come [m]; of a body 1.74 m high, others to scale."""
     body = part.body
     k = body.height / 1.74
+    m = body.scene.model
+    wide = max(k, float(m.site_size[body.scene.site(f"{body.name}/left_sole")][1]) / WIDE)
     ball = {"toe": 0.045, "middle": 0.05, "heel": 0.045, "ankle": 0.06, "low": 0.065, "shank": 0.075, "knee": 0.06}
     ball |= {"hand": 0.045, "thigh": 0.085, "wrist": 0.035, "belly": 0.12, "forearm": 0.045, "hip": 0.085}
     ball |= {"calf": 0.075, "elbow": 0.045, "femur": 0.078}
@@ -98,7 +103,7 @@ def _meeting_points(part: Part) -> list[tuple[Point, Point, float]]:
     near = [(a, b) for a in feet for b in feet] + [(one, one) for one in ("ankle", "shank", "knee", "femur")]
     near += [pair for a in feet for b in legs for pair in ((a, b), (b, a))]
     near += [("ankle", "low"), ("low", "ankle"), ("low", "shank"), ("shank", "low"), ("low", "low")]
-    found = [(point(a, "left"), point(b, "right"), k * (ball[a] + ball[b])) for a, b in near]
+    found = [(point(a, "left"), point(b, "right"), wide * (ball[a] + ball[b])) for a, b in near]
     if all(body.has_site(f"{side}_palm") for side in SIDES):
         meeting = (("hand", "thigh"), ("hand", "belly"), ("wrist", "belly"), ("elbow", "belly"), ("forearm", "hip"))
         found += [(point(a, side), point(b, side), k * (ball[a] + ball[b])) for a, b in meeting for side in SIDES]
