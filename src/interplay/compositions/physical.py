@@ -11,6 +11,7 @@ import interplay as ip
 from interplay import composition as base
 from interplay.errors import InputError, unknown_name
 from interplay.io.clips.importing import body_of_height
+from interplay.models.anthropometry import JOINT_SETS
 from interplay.spacetime.body import Body
 from interplay.spacetime.captured import Captured
 from interplay.spacetime.composing import composed, scored
@@ -61,7 +62,8 @@ class Physical(base.Composition):
         names, scene = [p.who] if p.who else list(clip.motions), ip.Scene()
         heights, masses = _each("height", p.height, names), _each("mass", p.mass, names)
         for name, height, mass in zip(names, heights, masses, strict=True):
-            scene = scene.add(body_of_height(height, mass or None, shoes=p.shoes), name)
+            model = body_of_height(height, mass or None, joints=_joints(clip, name), shoes=p.shoes)
+            scene = scene.add(model, name)
         made = physical({name: Body(scene, name) for name in names}, clip, progress=progress)
         return perform(self.name, made.found, between=lambda _: made.said(), held=made.held)
 
@@ -104,6 +106,15 @@ class Transition(base.Composition):
 def _cut(name: str, begin: float, end: float) -> ip.Clip:
     clip = ip.Clip.load(name)
     return clip.cut(begin, end or clip.duration) if begin or end else clip
+
+
+def _joints(clip: ip.Clip, who: str) -> str:
+    """Return the set of a humanoid's joints that has all of a character's in a clip."""
+    mine = {joint.removeprefix("left_").removeprefix("right_") for joint in clip.motions[who].joints}
+    for name, links in JOINT_SETS.items():
+        if not (missing := mine - {joint for joints in links.values() for joint in joints}):
+            return name
+    raise InputError(f"clip {clip.title!r}: expected joints of a humanoid, got {', '.join(sorted(missing))}")
 
 
 def _each(what: str, given: Sequence[float], names: Sequence[str]) -> Sequence[float]:

@@ -31,8 +31,9 @@ EFFORT = 0.002
 HASTE = 1e-3
 """What their rates cost, of motors of 50 N·m, of weak ones more: captures shake, and what shakes cheats between its points."""
 
-EASE = 0.02
-"""How many times as much as in gaits, where torques cost a hundred times as much, it costs to pull at others."""
+EASE = 0.1
+"""How many times as much as in gaits, where torques cost a hundred times as much, it costs to pull at others: with a fifth of it hands pull
+half as much again, and change as little."""
 
 
 class Change(NamedTuple):
