@@ -75,9 +75,10 @@ def _place(terms: Kinematics, part: Part, side: str, corner: int) -> np.ndarray:
 def _sole(scene: Scene, terms: Kinematics, part: Part, side: str, carries: Sequence[int]) -> Contact:
     """Return the contact of a sole, or of an edge of it, with what is below: its axes are level, x ahead."""
     first = surface(scene.model, scene.site(f"{part.body.name}/{side}_sole"))
-    ahead = terms.xmat[first.body].reshape(3, 3)[:, 0] * (1, 1, 0)
+    places = [_place(terms, part, side, k) for k in range(len(CORNERS))]
+    ahead = sum(sign * place for (sign, _), place in zip(CORNERS, places, strict=True)) * (1, 1, 0)
     x, z = ahead / np.linalg.norm(ahead), np.array([0.0, 0.0, 1.0])
-    centre = np.mean([_place(terms, part, side, k) for k in carries], axis=0)
+    centre = np.mean([places[k] for k in carries], axis=0)
     edge = len({CORNERS[k][0] for k in carries}) == 1
     half = first.half * ((0.0, 1.0) if edge else (1.0, 1.0))
     frame = ContactFrame("planar", centre, np.column_stack([x, np.cross(z, x), z]), half)
