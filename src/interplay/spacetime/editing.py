@@ -26,7 +26,7 @@ from interplay.spacetime.part import SWING
 from interplay.spacetime.performing import Performance, perform
 from interplay.spacetime.problem import Found, Law, Problem, Stage, Turn, When, Window, refine
 from interplay.spacetime.saving import kept_whole, load_problem
-from interplay.spacetime.solving import Progress, Solution, solve
+from interplay.spacetime.solving import NEAR, Progress, Solution, solve
 
 BARRIER = 1e-4
 """The barrier parameter at which windows are solved: the objective is then within 1 % of its optimum."""
@@ -365,7 +365,7 @@ class Editing:
             stage = Stage(problem, Turn((window,)))
             blocks = stage.blocks()
             solution = solve(
-                stage.unknowns, blocks, near=True, patience=patience, progress=self._progress, settings=settings
+                stage.unknowns, blocks, near=NEAR, patience=patience, progress=self._progress, settings=settings
             )
             if solution.status == "interrupted":
                 break

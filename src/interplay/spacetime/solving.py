@@ -74,14 +74,14 @@ def solve(
     unknowns: Unknowns,
     blocks: Sequence[Block],
     *,
-    near: bool = False,
+    near: Mapping[str, Any] | None = None,
     sketch: bool = False,
     patience: int = PATIENCE,
     seconds: float = SECONDS,
     progress: Progress | None = None,
     settings: Mapping[str, Any] | None = None,
 ) -> Solution:
-    """Solve a problem from its guess; ``near``: the guess is almost a solution (of a coarser mesh, or of nearly the same problem).
+    """Solve a problem from its guess; ``near``: how it begins where the guess is almost a solution (`NEAR`, `ABOUT`).
 
     It ends after so many iterations and seconds at most, with the best so far; where laws fight, those that fight are named.
     Rows that sleep (`Block.margin`) are looked at in what was found: those that it violates wake, and it is solved again from there.
@@ -104,7 +104,7 @@ def solve(
                 found = found._replace(solved=False, violation=float(over.max()), worst=_named(full, over))
                 break
             awake = [rows | block.near(found.x) for block, rows in zip(blocks, awake, strict=True)]
-            guess, near = found.x, not sketch
+            guess, near = found.x, None if sketch else NEAR
     return found._replace(iterations=iterations, seconds=clock.perf_counter() - begin)
 
 
@@ -122,7 +122,7 @@ def _solved(
     unknowns: Unknowns,
     guess: np.ndarray,
     whole: Program,
-    near: bool,
+    near: Mapping[str, Any] | None,
     sketch: bool,
     seconds: float,
     patience: int,
@@ -148,7 +148,7 @@ def _solved(
         "print_time": False,
         "no_nlp_grad": True,
         "iteration_callback": watch,
-        **({**_NEAR} if near else _SKETCH if sketch else _PLAIN),
+        **(near or (_SKETCH if sketch else _PLAIN)),
         **{f"ipopt.{name}": value for name, value in settings.items()},
         **evaluated.derivatives,
     }
@@ -185,21 +185,26 @@ _PLAIN = {
 """What is added to curvature falls to a tenth of what it was in an iteration: it begins high, and by thirds took a dozen to be gone."""
 
 
-def _known(barrier: float, push: float) -> dict[str, Any]:
-    """Return the options of a guess of which much is known: how near to bounds unknowns may be, and what that then costs."""
+def _known(barrier: float, push: float, share: float) -> dict[str, Any]:
+    """Return the options of a guess of which much is known: how near to bounds unknowns may be, and what that then costs.
+
+    ``share``: the most of it, of what lies between two bounds.
+    """
     return {
         "ipopt.mu_strategy": "monotone",
         "ipopt.mu_init": barrier,
         "ipopt.bound_mult_init_method": "mu-based",
         "ipopt.bound_push": push,
-        "ipopt.bound_frac": push,
+        "ipopt.bound_frac": share,
         "ipopt.slack_bound_push": push,
-        "ipopt.slack_bound_frac": push,
+        "ipopt.slack_bound_frac": share,
     }
 
 
-_SKETCH = {**_known(1e-4, 1e-4), "ipopt.tol": 1e-3, "ipopt.constr_viol_tol": 1e-4, "ipopt.compl_inf_tol": 1e-3}
-_NEAR = _known(1e-5, 1e-5)
+_SKETCH = {**_known(1e-4, 1e-4, 1e-4), "ipopt.tol": 1e-3, "ipopt.constr_viol_tol": 1e-4, "ipopt.compl_inf_tol": 1e-3}
+NEAR, ABOUT = _known(1e-5, 1e-5, 1e-5), _known(1e-4, 1e-4, 0.01)
+"""For what was found on another mesh, or of nearly the same problem; and for what is about a solution, in which rates lie at bounds that are
+a few milliseconds apart: nearer than a share of that, they hold up everything else."""
 
 
 SOLVED, INFEASIBLE, LATE = "solved", "infeasible", "out of time"
