@@ -143,8 +143,8 @@ def table(ours: list[Facts], captured: list[Facts]) -> str:
 
     def beside(value: float, name: str, one: Facts, digits: int = 2) -> str:
         known = PEOPLE[one.kind]
-        theirs = float(np.interp(one.speed, known["speed"], known[name]))
-        return f"{value:.{digits}f} ({theirs:.{digits}f})"
+        theirs = float(np.interp(one.speed, known["speed"], known[name], left=np.nan, right=np.nan))
+        return f"{value:.{digits}f}" + (f" ({theirs:.{digits}f})" if np.isfinite(theirs) else "")
 
     for k, one in enumerate([*ours, *captured]):
         known = PEOPLE[one.kind]
@@ -230,11 +230,11 @@ def draw(ours: list[Facts], captured: list[Facts], out: Path) -> None:
                     ax.plot(percent, f.angles[name], "C1--", label=f"captured, {f.speed:.2g} m/s")
             ax.set_title(f"{kind}: {name.replace('_', ' ')} [deg]", fontsize=10)
             ax.set_xlabel("% of the cycle", fontsize=9)
-        axes[row, 0].legend(fontsize=7)
         axes[row, 3].axis("off")
-    axes[1, 3].text(
+        axes[row, 3].legend(*axes[row, 0].get_legend_handles_labels(), fontsize=9, loc="upper left", frameon=False)
+    axes[2, 3].text(
         0,
-        0.5,
+        0.0,
         "grey: people, as commonly quoted,\nrounded\nblue: ours; green: in shoes,\nweights fitted to people's\n"
         "orange: captured, on our body;\nnot used in fitting",
         fontsize=9,
