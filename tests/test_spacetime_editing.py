@@ -5,17 +5,18 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
 
 import interplay as ip
 
 pytest.importorskip("casadi")
 
 from interplay.spacetime.body import Body
+from interplay.spacetime.checking import figures
 from interplay.spacetime.editing import Editing
 from interplay.spacetime.gaits import gait
-from interplay.spacetime.laws import OnTop, Reaches
-from interplay.spacetime.marks import numbered
+from interplay.spacetime.laws import AtTime, OnTop, Reaches
+from interplay.spacetime.marks import numbered, staged
 from interplay.spacetime.performing import perform_gait
 from interplay.spacetime.problem import Problem, Stage, When
 from interplay.spacetime.saving import PROBLEM_FILE, load_problem, save_problem
@@ -52,7 +53,9 @@ def test_what_was_written_is_read_to_the_bit(walk, folder):
         assert type(law) is type(other)
         assert_array_equal(law.q, other.q)
     assert_array_equal(role.body.torque, before.body.torque)
-    assert [one._replace(x=None) for one in saved.solutions] == [one._replace(x=None) for one in walk.solutions]
+    assert [one._replace(x=None, multipliers=None) for one in saved.solutions] == [
+        one._replace(x=None, multipliers=None) for one in walk.solutions
+    ]
     again = Editing(folder).performance
     assert (
         np.abs(again.qpos - walk.qpos).max() < 1e-6
@@ -164,14 +167,39 @@ def test_a_step_lands_at_another_time(folder):
     assert footprint(motion, 5).lands == pytest.approx(footprint(Editing(folder), 5).lands)  # 4 lands in the window
 
 
+def test_a_window_that_was_prepared_leads_to_the_same_motion_in_fewer_iterations(folder):
+    """Slopes and multipliers only say where to begin: what is found is an optimum of the same problem."""
+    one, other = Editing(folder), Editing(folder)
+    mark = footprint(one, 3)
+    one.prepare(mark)
+    place = mark.place[0] + 0.06, mark.place[1] - 0.04
+    warm, cold = one.move_footprint("ann", 3, place), other.move_footprint("ann", 3, place)
+    assert sum(s.iterations for s in warm.solutions) <= 0.7 * sum(s.iterations for s in cold.solutions)
+    assert np.abs(warm.qpos - cold.qpos).max() < 0.02
+    assert warm.solutions[-1].objective == pytest.approx(cold.solutions[-1].objective, rel=2e-3)
+    part = staged(one.problem).parts["ann"]
+    whole = figures(part, staged(one.problem).unknowns.guess)
+    assert_allclose(
+        warm.worth["ann"], whole, rtol=1e-9, atol=1e-12
+    )  # of phases that changed, and of others as they were
+
+
+def test_a_time_that_was_moved_is_moved_again(folder):
+    motion = Editing(folder)
+    lands = footprint(motion, 3).lands
+    for to in (lands + 0.02, lands - 0.01):
+        assert sound(motion.move_time("ann", 3, to))
+        assert footprint(motion, 3).lands == pytest.approx(to, abs=1e-6)
+    assert sum(isinstance(law, AtTime) for law in motion.problem.laws) == 1
+
+
 def test_a_hand_gets_a_target_that_is_moved(folder):
     motion = Editing(folder)
-    when = When(motion._stance(footprint(motion, 3))[0])
-    there = motion._place("ann", "right_palm", when)
+    there = np.array(motion.hand("ann/right_palm", 3))
     motion.move_hand("ann/right_palm", 3, there + (0.03, 0.0, 0.05))
     (target,) = motion.hands()
     assert target.place == pytest.approx(there + (0.03, 0.0, 0.05))
-    assert motion._place("ann", "right_palm", when) == pytest.approx(target.place, abs=1e-5)
+    assert motion.hand("ann/right_palm", 3) == pytest.approx(target.place, abs=1e-5)
     assert sound(motion.move_hand("ann/right_palm", "target", there + (0.03, 0.02, 0.08)))
     assert len(motion.hands()) == 1
     assert motion.undo().problem.laws[-1].place == pytest.approx(there + (0.03, 0.0, 0.05))

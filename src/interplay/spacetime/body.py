@@ -216,6 +216,16 @@ class Body:
             out.append((R, p))
         return out
 
+    def posed(self, link: int, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return rotation (3, 3) and origin (3,) of a link, in world axes, in some coordinates (n,)."""
+
+        def make() -> ca.Function:
+            symbols = ca.SX.sym("q", self.n)
+            return ca.Function("posed", [symbols], [ca.densify(ca.SX(one)) for one in self.frames(symbols)[link]])
+
+        R, p = self.kernel(("posed", link), make)(q)
+        return np.asarray(R), np.asarray(p).ravel()
+
     def inverse_dynamics(self, q: Any, v: Any, a: Any, forces: Mapping[int, Sequence[tuple[Point, Any]]] | None = None):
         """Return what root and hinges must give (n,) for a motion, beside forces in world axes at points of links."""
         frames = self.frames(q) if forces else []

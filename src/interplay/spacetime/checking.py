@@ -113,23 +113,38 @@ def sampled(part: Part, x: np.ndarray, times: np.ndarray | None = None) -> Sampl
 
 def figures(part: Part, x: np.ndarray) -> Figures:
     """Return what a part is worth, over all moments and all pairs of its parts."""
+    return together(by_phase(part, x), [phase.intervals for phase in part.phases])
+
+
+def by_phase(part: Part, x: np.ndarray) -> list[Figures]:
+    """Return what a part is worth in each of its phases."""
     body = part.body
     seen = sampled(part, x)
     weight = body.mass * body.gravity
     root = np.linalg.norm(seen.residual[:, :3], axis=1) / weight
     own = slice(body.dof_start + ROOT, body.dof_start + body.n)
     hinges = seen.qpos[:, body.qpos_start + 7 : body.qpos_start + body.n + 1]
-    beyond = np.maximum(body.low - hinges, hinges - body.high)
-    return Figures(
-        float(root.mean()),
-        float(root.max()),
-        float(_slips(part, seen).max()),
-        float((np.abs(seen.torque[:, own]) / body.torque).max()),
-        float(beyond.max(initial=0.0)),
-        overlap(body.scene, seen.qpos, [part]),
-        float(seen.force[..., 2].sum(axis=2).max() / weight),
-        float(_off_springs(part, seen).max()),
+    each = np.stack(
+        [
+            root,
+            (np.abs(seen.torque[:, own]) / body.torque).max(axis=1),
+            np.maximum(body.low - hinges, hinges - body.high).max(axis=1).clip(0.0),
+            _depths(body.scene, seen.qpos, [part]),
+            seen.force[..., 2].sum(axis=2).max(axis=1) / weight,
+        ]
     )
+    out = []
+    for phase, (slip, spring) in enumerate(zip(_slips(part, seen), _off_springs(part, seen), strict=True)):
+        mine = each[:, seen.phase == phase]
+        worst, torque, beyond, depth, peak = (float(one) for one in mine.max(axis=1))
+        out.append(Figures(float(mine[0].mean()), worst, float(slip), torque, beyond, depth, peak, float(spring)))
+    return out
+
+
+def together(each: Sequence[Figures], intervals: Sequence[int]) -> Figures:
+    """Return what phases of so many intervals are worth together."""
+    worst = Figures(*(max(one) for one in zip(*each, strict=True)))
+    return worst._replace(root_mean=float(np.average([one.root_mean for one in each], weights=intervals)))
 
 
 def overlap(scene: Scene, configurations: np.ndarray, parts: Sequence[Part], touching: Touching = ()) -> float:
@@ -138,7 +153,12 @@ def overlap(scene: Scene, configurations: np.ndarray, parts: Sequence[Part], tou
     Pairs of bodies that touch on purpose are left out, and parts of one body that overlap as it is placed: robots' hulls do.
     What moves and is no part's is not looked at: where it is, is not known here.
     """
-    m, depth = scene.model, 0.0
+    return float(_depths(scene, configurations, parts, touching).max(initial=0.0))
+
+
+def _depths(scene: Scene, configurations: np.ndarray, parts: Sequence[Part], touching: Touching = ()) -> np.ndarray:
+    """Return the deepest overlap in each configuration (T,)."""
+    m, depth = scene.model, np.zeros(len(configurations))
     d, solid = mujoco.MjData(m), solid_shapes(m)
     feet = {part.body.bodies[part.sole(side).link] for part in parts for side in SIDES}
     known = {b for part in parts for b in part.body.bodies}
@@ -148,7 +168,7 @@ def overlap(scene: Scene, configurations: np.ndarray, parts: Sequence[Part], tou
     mujoco.mj_fwdPosition(m, d)
     placed = [m.geom_bodyid[contact.geom] for contact in d.contact if contact.dist < -HULLS]
     meant += [set(pair.tolist()) for pair in placed if m.body_treeid[pair[0]] == m.body_treeid[pair[1]]]
-    for qpos in configurations:
+    for k, qpos in enumerate(configurations):
         d.qpos[:] = qpos
         mujoco.mj_fwdPosition(m, d)
         for contact in d.contact:
@@ -159,7 +179,7 @@ def overlap(scene: Scene, configurations: np.ndarray, parts: Sequence[Part], tou
                 and bodies not in meant
                 and not (0 in bodies and bodies & feet)
             ):
-                depth = max(depth, -float(contact.dist))
+                depth[k] = max(depth[k], -float(contact.dist))
     return depth
 
 

@@ -1,14 +1,9 @@
-"""Editing what was composed: a footprint, a time, a hand's target is moved, and the motion around it solved anew, warm.
-
-A window is the phases near what is moved; states at its ends, its duration, all other footprints and everybody else are given. What was found
-lies on (or near) the path of solutions of the barrier problem, and so does what is looked for: with multipliers that follow from that
-(of bounds: μ over their slack; of rows: least squares) and full steps, Newton's method takes four to ten of them.
-"""
+"""Editing what was composed: a footprint, a time, a hand's target is moved, and the motion around it solved anew, warm."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import ceil
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,72 +11,53 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from interplay.errors import InputError, number, pick
-from interplay.spacetime.blocks import Block
 from interplay.spacetime.body import SIDES
-from interplay.spacetime.checking import figures
-from interplay.spacetime.ends import hold
-from interplay.spacetime.laws import AtTime, Fixed, Given, InAll, Lasts, PerDistance, Reaches, place_at
-from interplay.spacetime.marks import Footprint, HandTarget, numbered, raise_ground, whole_part
-from interplay.spacetime.part import SWING
+from interplay.spacetime.checking import Figures, by_phase, together
+from interplay.spacetime.laws import AtTime, Reaches, place_at
+from interplay.spacetime.marks import Footprint, HandTarget, numbered, staged
 from interplay.spacetime.performing import Performance, perform
 from interplay.spacetime.problem import Found, Law, Problem, Stage, Turn, When, Window, refine
-from interplay.spacetime.saving import kept_whole, load_problem
-from interplay.spacetime.solving import NEAR, Progress, Solution, solve
+from interplay.spacetime.saving import load_problem
+from interplay.spacetime.solving import Progress, Solution
+from interplay.spacetime.warm import (
+    EXACT,
+    FULL,
+    NEARBY,
+    NEWTON,
+    SEARCH,
+    SEARCHING,
+    Attempt,
+    Laws,
+    Warm,
+    attempt,
+    combined,
+    led,
+)
+from interplay.spacetime.windows import Pinned, around_footprint, around_moment, given
 
-BARRIER = 1e-4
-"""The barrier parameter at which windows are solved: the objective is then within 1 % of its optimum."""
-WARM: dict[str, Any] = {
-    "mu_strategy": "monotone",
-    "mu_init": BARRIER,
-    "mu_target": BARRIER,
-    "bound_mult_init_method": "mu-based",
-    "tol": 1e-3,
-    "constr_viol_tol": 5e-7,
-    "accept_every_trial_step": "yes",
-    "mumps_permuting_scaling": 0,  # these two: to analyse the matrix takes a quarter of the time, to factorise it as long
-    "mumps_pivot_order": 2,
-}
-_CENTRED, _PUSHED = 1e-8, 1e-2
-"""How far a window that was solved like this, or another one, is pushed off its bounds at first."""
-NEWTON, SEARCH = 16, 60
-"""Most full steps; and, where those lead nowhere, most steps of a line search."""
 STRIDE, FARTHEST = 0.12, 0.6
 """How far a thing is moved at once [m], and in all."""
 HURRY = 0.1
 """How much a time is moved at once [s]."""
-BACK = 0.3
-"""How long a foot swings at least after it was put elsewhere, until all is as it was [s], with a man of 1.74 m."""
-AROUND = 0.55
-"""How long before and after a hand reaches its target all is as it was [s], with a man of 1.74 m."""
 MEAN, WORST, SLIP, DEPTH = 0.01, 0.1, 1.5e-3, 5e-3
 """What a window is worth at least: force on the root that nothing gives over the weight; slip and overlap [m]."""
 
 
-class _Pinned(NamedTuple):
-    """All footprints of a window stay where they are; one, of the foot that lands with a phase, is put at a place (x, y, heading)."""
+class _Move(NamedTuple):
+    """What is moved: its kind, in words, in which window, from where to where (coordinates), what says so, and in how many turns.
 
-    who: str
-    side: str = ""
-    phase: int = -1
-    place: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    ``now`` and ``then``: the problem's law that says where it is, if there is one, and the one that will, if there is to be one.
+    """
 
-    def __call__(self, stage: Stage) -> list[Block]:
-        part, unknowns = stage.parts[self.who], stage.unknowns
-        for mine, (side, first, _) in zip(part.prints, part.stances, strict=True):
-            moved = side == self.side and first + stage.windows[self.who].first == self.phase
-            value = np.array(self.place) if moved else unknowns.guess[mine]
-            unknowns.low[mine] = unknowns.high[mine] = unknowns.guess[mine] = value
-        return []
-
-
-class _Ends(NamedTuple):
-    """A window begins and ends as it is, also where the motion does."""
-
-    who: str
-
-    def __call__(self, stage: Stage) -> list[Block]:
-        part = stage.parts[self.who]
-        return [block for knot in (0, part.intervals) for block in hold(part, knot)]
+    kind: str
+    what: str
+    window: Window
+    begin: np.ndarray
+    end: np.ndarray
+    laws: Laws
+    paces: int
+    now: Law | None = None
+    then: Law | None = None
 
 
 class Editing:
@@ -98,9 +74,11 @@ class Editing:
         self._progress = progress
         self._past: list[Performance] = []
         self._future: list[Performance] = []
-        self._centred: tuple[Window, Problem, Problem] | None = None
-        """A window, the problem as it is, and one of the same motion in which the window was solved like those to come."""
-        self._marks: tuple[Problem | None, list[Footprint]] = (None, [])
+        self._warm: tuple[Problem, Warm] | None = None
+        """The problem as it is, and a window of it that was solved like those to come."""
+        self._whole: tuple[Problem, Stage] | None = None
+        self._marks: tuple[Problem, list[Footprint]] | None = None
+        self._looked: tuple[Problem, dict[str, list[Figures]]] | None = None
 
     @property
     def problem(self) -> Problem:
@@ -113,20 +91,21 @@ class Editing:
 
     def footprints(self) -> list[Footprint]:
         """Return all footprints, of each character in the order in which feet land."""
-        if self._marks[0] is self.problem:
-            return self._marks[1]
-        out: list[Footprint] = []
-        for who, role in self.problem.roles.items():
-            part, guess = whole_part(self.problem, who)
-            times = np.concatenate([[0.0], np.cumsum([phase.seconds for phase in role.phases])])
-            for k, step in numbered(part):
-                side, first, end = part.stances[k]
-                x, y, heading = guess[part.prints[k]]
-                _, why = self._window(who, side, first, end)
-                place = float(x), float(y)
-                height, lands, lifts = float(part.ground[k]), float(times[first]), float(times[end])
-                out.append(Footprint(who, step, side, place, float(heading), height, lands, lifts, why))
-        self._marks = self.problem, out
+        if self._marks is None or self._marks[0] is not self.problem:
+            self._marks = self.problem, [mark for who in self.problem.roles for mark in self._footprints(who)]
+        return self._marks[1]
+
+    def _footprints(self, who: str) -> list[Footprint]:
+        stage, out = self._stage(), list[Footprint]()
+        part, guess = stage.parts[who], stage.unknowns.guess
+        times = np.concatenate([[0.0], np.cumsum([phase.seconds for phase in self.problem.roles[who].phases])])
+        for k, step in numbered(part):
+            side, first, end = part.stances[k]
+            x, y, heading = guess[part.prints[k]]
+            why = self._cycled(who) or around_footprint(self.problem, who, side, first, end)[1]
+            place, height = (float(x), float(y)), float(part.ground[k])
+            lands, lifts = float(times[first]), float(times[end])
+            out.append(Footprint(who, step, side, place, float(heading), height, lands, lifts, why))
         return out
 
     def hands(self) -> list[HandTarget]:
@@ -136,9 +115,19 @@ class Editing:
             if isinstance(law, Reaches) and law.who in self.problem.roles:
                 surface, time = f"{law.who}/{law.site}", self._time(law.who, law.when)
                 counts[surface] = counts.get(surface, 0) + 1
-                why = self._around(law.who, time)[1]
+                why = self._cycled(law.who) or around_moment(self.problem, law.who, time)[1]
                 out.append(HandTarget(surface, counts[surface], law.place, time, why))
         return out
+
+    def hand(self, point: str, step: int) -> tuple[float, float, float]:
+        """Return where a surface (``ann/right_palm``) is as a step lands [m]."""
+        who, _, site = point.partition("/")
+        pick("character", who, self.problem.roles).body.scene.site(point)
+        x, y, z = self._place(who, site, When(self._stance(self._footprint(who, step, None, any_side=True))[0]))
+        return float(x), float(y), float(z)
+
+    def _cycled(self, who: str) -> str:
+        return f"{who} repeats a cycle, which cannot be edited" if self.performance.cycles > 1 else ""
 
     # -- moving ------------------------------------------------------------------------------------------------------------
 
@@ -153,39 +142,37 @@ class Editing:
             if heading is None
             else number("heading", heading, mark.heading - 1.0, mark.heading + 1.0, "rad")
         )
-        window, why = self._window(who, mark.side, *self._stance(mark))
-        if why or window is None:
-            raise InputError(f"step {step} of {who}: {why}")
-        begin, end = np.array([*mark.place, mark.heading]), np.array([x, y, turn])
-        _within_reach(f"step {step} of {who}", begin[:2], end[:2])
-        phase, paces = (
-            self._stance(mark)[0],
-            _paces(np.linalg.norm(end[:2] - begin[:2]) / STRIDE, abs(end[2] - begin[2])),
-        )
+        move = self._footprint_to(mark, np.array([x, y, turn]))
+        _within_reach(f"step {step} of {who}", move.begin[:2], move.end[:2])
+        return self._solved(move)
 
-        def laws(share: float) -> list[Law]:
-            place = begin + share * (end - begin)
-            return [_Pinned(who, mark.side, phase, (float(place[0]), float(place[1]), float(place[2])))]
+    def _footprint_to(self, mark: Footprint, end: np.ndarray) -> _Move:
+        what, stance = f"step {mark.step} of {mark.who}", self._stance(mark)
+        window = _needed(what, mark.why, around_footprint(self.problem, mark.who, mark.side, *stance)[0])
+        begin = np.array([*mark.place, mark.heading])
 
-        return self._solved(f"step {step} of {who} at ({x:.2f}, {y:.2f})", window, laws, paces)
+        def laws(place: np.ndarray) -> list[Law]:
+            x, y, heading = (float(one) for one in place)
+            return [Pinned(mark.who, mark.side, stance[0], (x, y, heading))]
+
+        paces = _paces(np.linalg.norm(end[:2] - begin[:2]) / STRIDE, abs(end[2] - begin[2]))
+        return _Move("place", f"{what} at ({end[0]:.2f}, {end[1]:.2f})", window, begin, end, laws, paces)
 
     def move_time(self, who: str, step: int, to: float, side: str | None = None) -> Performance:
         """Let a foot land at another time [s]."""
-        mark = self._footprint(who, step, side)
-        to = number(f"step {step} of {who}", to, 0.0, float(self.performance.time[-1]), "s")
-        window, why = self._window(who, mark.side, *self._stance(mark))
-        if why or window is None:
-            raise InputError(f"step {step} of {who}: {why}")
-        when = When(self._stance(mark)[0])
+        mark, what = self._footprint(who, step, side), f"step {step} of {who}"
+        to = number(what, to, 0.0, float(self.performance.time[-1]), "s")
+        stance = self._stance(mark)
+        window = _needed(what, mark.why, around_footprint(self.problem, who, mark.side, *stance)[0])
+        when = When(stance[0])
+        known = [law for law in self.problem.laws if isinstance(law, AtTime) and (law.who, law.when) == (who, when)]
+        begin, end = np.array([mark.lands]), np.array([to])
 
-        def laws(share: float) -> list[Law]:
-            return [_Pinned(who), AtTime(who, when, mark.lands + share * (to - mark.lands))]
+        def laws(time: np.ndarray) -> list[Law]:
+            return [Pinned(who), AtTime(who, when, float(time[0]))]
 
-        keep = [
-            law for law in self.problem.laws if not (isinstance(law, AtTime) and (law.who, law.when) == (who, when))
-        ]
-        paces = _paces(abs(to - mark.lands) / HURRY)
-        return self._solved(f"step {step} of {who} at {to:.2f} s", window, laws, paces, [*keep, AtTime(who, when, to)])
+        paces, now, then = _paces(abs(to - mark.lands) / HURRY), next(iter(known), None), AtTime(who, when, to)
+        return self._solved(_Move("time", f"{what} at {to:.2f} s", window, begin, end, laws, paces, now, then))
 
     def move_hand(self, point: str, when: str | int | float, to: Sequence[float], step: int = 1) -> Performance:
         """Have a surface (``ann/right_palm``) elsewhere [m] at a moment: a step (when its foot lands), or ``"target"``, the one asked for.
@@ -200,39 +187,52 @@ class Editing:
         if when == "target":
             if not 1 <= step <= len(known):
                 raise InputError(f"{point}: expected one of its {len(known)} targets, got {step}")
-            moved, moment = known[step - 1], known[step - 1].when
+            now, moment = known[step - 1], known[step - 1].when
         else:
             if isinstance(when, bool) or not isinstance(when, int):
                 raise InputError(f'{point}: expected a step (its number) or "target", got {when!r}')
             moment = When(self._stance(self._footprint(who, when, None, any_side=True))[0])
-            moved = next((law for law in known if law.when == moment), None)
-        window, why = self._around(who, self._time(who, moment))
-        if why or window is None:
-            raise InputError(f"{point}: {why}")
-        begin = self._place(who, site, moment)
-        _within_reach(point, begin, np.array(goal))
-        still = moved.still if moved else False
+            now = next((law for law in known if law.when == moment), None)
+        move = self._hand_to(point, moment, now, np.array(goal))
+        _within_reach(point, move.begin, move.end)
+        return self._solved(move)
 
-        def law(share: float) -> Reaches:
-            x, y, z = begin + share * (np.array(goal) - begin)
-            return Reaches(who, site, moment, (float(x), float(y), float(z)), still)
+    def _hand_to(self, point: str, moment: When, now: Reaches | None, end: np.ndarray | None) -> _Move:
+        who, _, site = point.partition("/")
+        window, why = around_moment(self.problem, who, self._time(who, moment))
+        window, begin = _needed(point, self._cycled(who) or why, window), self._place(who, site, moment)
+        end = begin if end is None else end
 
-        keep = [law(1.0) if one is moved else one for one in self.problem.laws]
-        keep = keep if moved else [*keep, law(1.0)]
-        paces = _paces(np.linalg.norm(begin - goal) / STRIDE)
-        name = f"{point} at ({goal[0]:.2f}, {goal[1]:.2f}, {goal[2]:.2f})"
-        return self._solved(name, window, lambda share: [_Pinned(who), law(share)], paces, keep, moved)
+        def law(place: np.ndarray) -> Reaches:
+            x, y, z = (float(one) for one in place)
+            return Reaches(who, site, moment, (x, y, z), now.still if now else False)
+
+        what = f"{point} at ({', '.join(f'{one:.2f}' for one in end)})"
+        paces = _paces(np.linalg.norm(begin - end) / STRIDE)
+        return _Move("hand", what, window, begin, end, lambda at: [Pinned(who), law(at)], paces, now, law(end))
 
     def prepare(self, mark: Footprint | HandTarget) -> None:
-        """Solve the window around something as it is, so that moving it then takes half the time."""
-        if isinstance(mark, Footprint):
-            window, _ = self._window(mark.who, mark.side, *self._stance(mark))
-        else:
-            window, _ = self._around(mark.surface.partition("/")[0], mark.time)
-        if window is None or self._is_centred(window):
+        """Solve the window around something as it is, and find how it changes as that is moved, which then takes a third of the time."""
+        if mark.why:
             return
-        problem = Problem(self.problem.roles, [*self._given(window), _Pinned(window.who)])
-        self._centred = window, self.problem, self._turn("as it is", problem, window, False, final=False)[0]
+        if isinstance(mark, Footprint):
+            move, ways = self._footprint_to(mark, np.array([*mark.place, mark.heading])), (0, 1)
+        else:
+            who, _, site = mark.surface.partition("/")
+            known = [
+                law for law in self.problem.laws if isinstance(law, Reaches) and (law.who, law.site) == (who, site)
+            ]
+            law = known[mark.step - 1]
+            move, ways = self._hand_to(mark.surface, law.when, law, None), (0, 1, 2)
+        self._worth()
+        warm, kept = self._warmed(move), given(self.problem, move.window, move.now)
+        if warm is None:
+            problem = Problem(self.problem.roles, kept)
+            problem, found = self._turn(move, problem, move.begin, EXACT, final=False)
+            warm = Warm(problem, move.window, move.now, found)
+            self._warm = self.problem, warm
+        for axis in ways:
+            self._slope(warm, move, kept, axis)
 
     def undo(self) -> Performance:
         """Take the last change back."""
@@ -263,130 +263,113 @@ class Editing:
             parameters = {}
         return self.performance.write(folder, parameters)
 
-    # -- windows -----------------------------------------------------------------------------------------------------------
-
-    def _window(self, who: str, side: str, first: int, end: int) -> tuple[Window | None, str]:
-        """Return the phases in which a foot swings to where it stands, stands, and swings on; or why there are none."""
-        phases = self.problem.roles[who].phases
-        if why := self._bound(who):
-            return None, why
-        if first == 0:
-            return None, "it stands there as the motion begins, and how that begins is given"
-        if end == len(phases):
-            return None, "it stands there as the motion ends, and how that ends is given"
-        begin = first
-        while begin > 0 and phases[begin - 1].mode(side) == SWING:
-            begin -= 1
-        least, swung = BACK * self.problem.roles[who].body.pendulum, 0.0
-        while end < len(phases) and phases[end].mode(side) == SWING and swung < least:
-            swung, end = swung + phases[end].seconds, end + 1
-        return Window(who, begin, end), ""
-
-    def _around(self, who: str, time: float) -> tuple[Window | None, str]:
-        """Return the phases around a moment; or why there are none."""
-        role = self.problem.roles[who]
-        if why := self._bound(who):
-            return None, why
-        ends = np.concatenate([[0.0], np.cumsum([phase.seconds for phase in role.phases])])
-        if not 1e-6 < time < ends[-1] - 1e-6:
-            return None, "the motion begins or ends then, and how it does is given"
-        around = AROUND * role.body.pendulum
-        first = int(np.searchsorted(ends, time - around, side="right")) - 1
-        end = int(np.searchsorted(ends, time + around))
-        return Window(who, max(first, 0), min(end, len(role.phases))), ""
-
-    def _bound(self, who: str) -> str:
-        """Return why a character cannot be edited at all."""
-        role = self.problem.roles[who]
-        if role.pulled or not all(kept_whole(law) for law in self.problem.laws):
-            return (
-                f"{who} is bound to others (hands that are held, or the like), which cannot be edited: compose it anew"
-            )
-        if self.performance.cycles > 1:
-            return f"{who} repeats a cycle, which cannot be edited"
-        return ""
-
     # -- solving -----------------------------------------------------------------------------------------------------------
 
-    def _solved(
-        self,
-        what: str,
-        window: Window,
-        laws: Any,
-        paces: int,
-        after: Sequence[Law] | None = None,
-        instead: Law | None = None,
-    ) -> Performance:
-        """Solve a window under laws that change by and by (a share from 0 to 1), take it over, and return the motion."""
-        who, problem, found = window.who, self.problem, list[Solution]()
-        kept, centred = self._given(window, instead), self._is_centred(window)
-        now = self._centred[2] if centred and self._centred else problem
-        if paces > 1:  # what cannot be in the end is refused before anything is solved
-            Stage(Problem(now.roles, [*kept, *laws(1.0)]), Turn((window,))).blocks()
-        for k in range(paces):
-            now = Problem(now.roles, [*kept, *laws((k + 1) / paces)])
-            now, stage, solution = self._turn(what, now, window, centred, final=k + 1 == paces)
-            found.append(solution)
-            centred = True
-        worth = figures(stage.parts[who], found[-1].x)
+    def _solved(self, move: _Move) -> Performance:
+        """Solve a window, in which something goes where it shall be by and by, take it over, and return the motion."""
+        who, first, warm = move.window.who, move.window.first, self._warmed(move)
+        kept, solutions = given(self.problem, move.window, move.now), list[Solution]()
+        problem, last, change = Problem((warm.problem if warm else self.problem).roles, kept), None, None
+        if move.paces > 1:  # what cannot be in the end is refused before anything is solved
+            Stage(Problem(problem.roles, [*kept, *move.laws(move.end)]), Turn((move.window,))).blocks()
+        pace = (move.end - move.begin) / move.paces
+        if warm:
+            ways = [self._slope(warm, move, kept, axis) for axis in np.flatnonzero(pace).tolist()]
+            last, change = warm.found, combined(ways, pace[pace != 0.0])
+        for k in range(move.paces):
+            at = move.begin + (k + 1) * pace
+            problem, last = self._turn(move, problem, at, FULL, last, change, final=k + 1 == move.paces)
+            solutions.append(last.solution)
+            if k + 1 < move.paces:
+                far = float(np.linalg.norm(pace))
+                further, on = Warm(problem, move.window, move.now, last), move.laws(at + NEARBY / far * pace)
+                change = far * further.slope(move.kind, kept, on, self._progress)
+        assert last is not None  # there is one pace at least
+        part = last.stage.parts[who]
+        each = by_phase(part, last.solution.x)
+        worth = together(each, [phase.intervals for phase in part.phases])
         if worth.root_mean > MEAN or worth.root_worst > WORST or worth.slip > SLIP or worth.torque_ratio > 1.0:
             raise InputError(
-                f"{what}: what was found does not hold between its points (force on the root {100 * worth.root_worst:.1f} % of the "
-                f"weight, slip {1e3 * worth.slip:.1f} mm, torque {worth.torque_ratio:.2f} of its limit); expected a smaller change"
+                f"{move.what}: what was found does not hold between its points (force on the root {100 * worth.root_worst:.1f} % of "
+                f"the weight, slip {1e3 * worth.slip:.1f} mm, torque {worth.torque_ratio:.2f} of its limit); expected a smaller change"
             )
-        whole = Problem(now.roles, problem.laws if after is None else after)
-        made = performed(self.performance, whole, tuple(found))
+        laws = [move.then if law is move.now and move.then else law for law in self.problem.laws]
+        whole = Problem(problem.roles, [*laws, move.then] if move.then and not move.now else laws)
+        looked = {**self._worth(), who: [*self._worth()[who]]}
+        looked[who][first : first + len(each)] = each
+        stage = staged(whole)
+        made = performed(self.performance, stage, tuple(solutions), looked)
         depth = max(one.depth for one in made.worth.values())
         if depth > max(DEPTH, max(one.depth for one in self.performance.worth.values())):
             raise InputError(
-                f"{what}: bodies would be in each other by {1e3 * depth:.0f} mm; expected a smaller change"
+                f"{move.what}: bodies would be in each other by {1e3 * depth:.0f} mm; expected a smaller change"
             )
         self._past.append(self.performance)
         self._future.clear()
-        self.performance, self._centred = made, (window, whole, whole)
+        self.performance, self._whole, self._looked = made, (whole, stage), (whole, looked)
+        self._warm = whole, Warm(whole, move.window, move.then, last)
         return made
 
-    def _given(self, window: Window, instead: Law | None = None) -> list[Law]:
-        """Return what holds in a window, whatever is moved in it."""
-        who, problem = window.who, self.problem
-        ends = _lasts(problem, window, len(problem.roles[who].phases))
-        return [*_kept(problem.laws, who, instead), InAll(who), _Ends(who), ends]
-
     def _turn(
-        self, what: str, problem: Problem, window: Window, centred: bool, final: bool
-    ) -> tuple[Problem, Stage, Solution]:
-        """Solve a window, by full steps or, where those lead nowhere, by a line search; on a finer mesh where that is too coarse."""
-        push = _CENTRED if centred else _PUSHED
-        warm = WARM | dict.fromkeys(("bound_push", "bound_frac", "slack_bound_push", "slack_bound_frac"), push)
-        careful = {**WARM, "accept_every_trial_step": "no"}
-        attempts: list[tuple[dict[str, Any], int]] = [(warm, NEWTON), (careful, SEARCH)]
-        solution = None
-        for settings, patience in attempts:
-            stage = Stage(problem, Turn((window,)))
-            blocks = stage.blocks()
-            solution = solve(
-                stage.unknowns, blocks, near=NEAR, patience=patience, progress=self._progress, settings=settings
-            )
-            if solution.status == "interrupted":
+        self,
+        move: _Move,
+        problem: Problem,
+        at: np.ndarray,
+        settings: Mapping[str, Any],
+        last: Attempt | None = None,
+        change: np.ndarray | None = None,
+        *,
+        final: bool,
+    ) -> tuple[Problem, Attempt]:
+        """Solve a window, by full steps or, where those lead nowhere, by a line search; on a finer mesh where that is too coarse.
+
+        ``last``: what was found before, and by what it is guessed to change.
+        """
+        found, known = None, None if last is None or change is None else led(last, change)
+        for how, patience in ((settings, NEWTON), (SEARCHING, SEARCH)):
+            args = (problem, move.window, move.laws(at), how, patience, self._progress)
+            known = None if how is SEARCHING else known
+            found = attempt(*args, inside=last is not None, known=known)
+            if found.solution.status == "interrupted":
                 break
-            if solution.solved and solution.status == "solved":
+            if found.solution.solved and found.solution.status == "solved":
                 told = Problem(problem.roles, problem.laws)
-                told.told(stage, solution.x)
-                if not final or settings is careful or not refine(told, stage, solution.x):
-                    return told, stage, solution
+                told.told(found.stage, found.solution.x)
+                if not final or how is SEARCHING or not refine(told, found.stage, found.solution.x):
+                    return told, found
                 problem = told
-        worst = (
-            ", ".join(solution.worst) if solution and solution.worst else "nothing by much, but no optimum was found"
-        )
+        worst = ", ".join(found.solution.worst) if found else ""
         raise InputError(
-            f"{what}: no such motion was found ({solution.status if solution else ''}; what is violated most: {worst}); "
-            "expected something nearer to what it was"
+            f"{move.what}: no such motion was found ({found.solution.status if found else ''}; what is violated most: "
+            f"{worst or 'nothing by much, but no optimum was found'}); expected something nearer to what it was"
         )
 
-    def _is_centred(self, window: Window) -> bool:
-        return self._centred is not None and self._centred[0] == window and self._centred[1] is self.performance.problem
+    def _warmed(self, move: _Move) -> Warm | None:
+        """Return what is known of the window of a move."""
+        if self._warm is None or self._warm[0] is not self.problem:
+            return None
+        warm = self._warm[1]
+        return warm if warm.window == move.window and warm.now is move.now else None
+
+    def _slope(self, warm: Warm, move: _Move, kept: Sequence[Law], axis: int) -> np.ndarray:
+        moved = move.laws(move.begin + NEARBY * (np.arange(move.begin.size) == axis))
+        return warm.slope(f"{move.kind} {axis}", kept, moved, self._progress)
 
     # -- finding things ----------------------------------------------------------------------------------------------------
+
+    def _stage(self) -> Stage:
+        """Return all parts whole, with what was found, and their ground."""
+        if self._whole is None or self._whole[0] is not self.problem:
+            self._whole = self.problem, staged(self.problem)
+        return self._whole[1]
+
+    def _worth(self) -> dict[str, list[Figures]]:
+        """Return what each phase of everybody is worth."""
+        if self._looked is None or self._looked[0] is not self.problem:
+            stage = self._stage()
+            looked = {who: by_phase(part, stage.unknowns.guess) for who, part in stage.parts.items()}
+            self._looked = self.problem, looked
+        return self._looked[1]
 
     def _footprint(self, who: str, step: int, side: str | None, any_side: bool = False) -> Footprint:
         pick("character", who, self.problem.roles)
@@ -404,7 +387,7 @@ class Editing:
 
     def _stance(self, mark: Footprint) -> tuple[int, int]:
         """Return the phases of a footprint."""
-        part, _ = whole_part(self.problem, mark.who)
+        part = self._stage().parts[mark.who]
         return next(
             part.stances[k][1:] for k, step in numbered(part) if (step, part.stances[k][0]) == (mark.step, mark.side)
         )
@@ -415,7 +398,7 @@ class Editing:
         return float(sum(p.seconds for p in phases[:phase]) + when.share * phases[phase].seconds)
 
     def _place(self, who: str, site: str, when: When) -> np.ndarray:
-        part, guess = whole_part(self.problem, who)
+        part, guess = self._stage().parts[who], self._stage().unknowns.guess
         knots = part.knots_of(when.phase % len(part.phases))
         return place_at(part, part.body.point(site), guess[part.q[knots[round(when.share * (len(knots) - 1))]]])
 
@@ -423,33 +406,24 @@ class Editing:
 def loaded(folder: str | Path) -> Performance:
     """Return a composed motion as it was written."""
     saved = load_problem(folder)
-    stage = Stage(saved.problem, saved.problem.whole())
-    raise_ground(saved.problem, stage)
+    stage = staged(saved.problem)
     found = Found(saved.problem, stage.parts, stage.unknowns.guess, saved.solutions)
     return perform(saved.name, found, saved.cycles, saved.touching)
 
 
-def performed(before: Performance, problem: Problem, solutions: tuple[Solution, ...]) -> Performance:
-    """Return a problem's solution as a motion that goes by the name of another."""
-    stage = Stage(problem, problem.whole())
-    raise_ground(problem, stage)
-    found = Found(problem, stage.parts, stage.unknowns.guess, solutions)
-    return perform(before.name, found, before.cycles, before.touching)
+def performed(
+    before: Performance, stage: Stage, solutions: tuple[Solution, ...], looked: Mapping[str, Sequence[Figures]]
+) -> Performance:
+    """Return a problem's solution, staged, as a motion that goes by the name of another; ``looked``: what each phase is worth."""
+    found = Found(stage.problem, stage.parts, stage.unknowns.guess, solutions)
+    worth = {who: together(each, [p.intervals for p in stage.parts[who].phases]) for who, each in looked.items()}
+    return perform(before.name, found, before.cycles, before.touching, worth=worth)
 
 
-def _kept(laws: Sequence[Law], who: str, instead: Law | None) -> list[Law]:
-    """Return which laws hold in a window: not those that say what is paid for, how it ends, or what is free."""
-    out: list[Law] = [
-        law for law in laws if law is not instead and not isinstance(law, Given | Lasts | PerDistance | InAll | Fixed)
-    ]
-    timed = any(isinstance(law, Fixed) and law.who == who and law.timing for law in laws)
-    return [*out, Fixed(who, timing=True)] if timed else out
-
-
-def _lasts(problem: Problem, window: Window, count: int) -> AtTime:
-    """Return that a window ends when it did."""
-    end = count if window.end is None else window.end
-    return AtTime(window.who, When(end - 1, 1.0), sum(p.seconds for p in problem.roles[window.who].phases[:end]))
+def _needed(what: str, why: str, window: Window | None) -> Window:
+    if why or window is None:
+        raise InputError(f"{what}: {why}")
+    return window
 
 
 def _paces(*shares: float) -> int:

@@ -353,7 +353,8 @@ def _place(part: Part, point: Point, q: Any) -> Any:
 
 def place_at(part: Part, point: Point, q: np.ndarray) -> np.ndarray:
     """Return where a point is (3,) [m] in some coordinates (n,)."""
-    return np.asarray(_place(part, point, ca.DM(q))).ravel()
+    R, p = part.body.posed(point.link, q)
+    return p + R @ point.place
 
 
 def _equal(name: str, where: Sequence[np.ndarray], rows_of: Any, rows: int) -> list[Block]:

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-import numpy as np
-
 from interplay.spacetime.laws import OnTop
 from interplay.spacetime.part import HEEL, Part, Phase
-from interplay.spacetime.problem import Problem, Stage, Turn, Window
+from interplay.spacetime.problem import Problem, Stage
 
 
 class Footprint(NamedTuple):
@@ -39,18 +37,13 @@ class HandTarget(NamedTuple):
     why: str
 
 
-def raise_ground(problem: Problem, stage: Stage) -> None:
-    """Let the ground of a stage be as high under its feet as laws say."""
+def staged(problem: Problem) -> Stage:
+    """Return a problem's parts whole, with what was found, on ground as high as laws say."""
+    stage = Stage(problem, problem.whole())
     for law in problem.laws:
         if isinstance(law, OnTop):
             law(stage)
-
-
-def whole_part(problem: Problem, who: str) -> tuple[Part, np.ndarray]:
-    """Return a whole part with what was found, and its ground."""
-    stage = Stage(problem, Turn((Window(who),)))
-    raise_ground(problem, stage)
-    return stage.parts[who], stage.unknowns.guess
+    return stage
 
 
 def numbered(part: Part) -> list[tuple[int, int]]:

@@ -210,9 +210,9 @@ class Part:
         knots, toes = self.knots_of(phase), self.phases[phase].mode(side) == TOE
         q = guess[knots[len(knots) // 2]]
         toe, heel = self.sole(side, 1.0), self.sole(side, -1.0)
-        R, p = (np.asarray(one) for one in self.body.frames(ca.DM(q))[toe.link])
+        R, p = self.body.posed(toe.link, q)
         yaw, half = np.arctan2(-R[0, 1], R[1, 1]), float(np.linalg.norm(toe.place - heel.place)) / 2
-        edge = p.ravel() + R @ (toe if toes else heel).place
+        edge = p + R @ (toe if toes else heel).place
         back = -half if toes else half
         return np.array([edge[0] + back * np.cos(yaw), edge[1] + back * np.sin(yaw), yaw])
 

@@ -176,11 +176,12 @@ def perform(
     touching: Touching = (),
     between: Between | None = None,
     held: Sequence[Held] = (),
+    worth: Mapping[str, Figures] | None = None,
 ) -> Performance:
     """Return all parts of what was found, in their scene, at one real time, until the first of them ends.
 
     ``cycles``: how often, of full cycles; ``touching``: pairs of bodies that touch on purpose; ``between``: what is to be said of more than
-    one of them; ``held``: who holds whom, whose bodies touch on purpose, too.
+    one of them; ``held``: who holds whom, whose bodies touch on purpose, too; ``worth``: what each is worth alone, if that is known.
     """
     parts, x = found.parts, found.x
     scene = next(iter(parts.values())).body.scene
@@ -206,7 +207,7 @@ def perform(
         touches += _touches(who, part.phases * cycles, spans * cycles)
         said = [f"left {part.phases[k].left}, right {part.phases[k].right}" for k in seen.phase]
         words.append([f"{who}: {word}" if len(parts) > 1 else word for word in said])
-    worth = {who: figures(part, x) for who, part in parts.items()}
+    worth = {who: figures(part, x) for who, part in parts.items()} if worth is None else dict(worth)
     if len(parts) > 1:
         depth = overlap(scene, qpos, list(parts.values()), touching)
         worth = {who: one._replace(depth=max(one.depth, depth)) for who, one in worth.items()}

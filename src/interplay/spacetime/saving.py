@@ -77,7 +77,7 @@ def save_problem(folder: str | Path, saved: Saved) -> Path:
         },
         "laws": [_told(law, arrays) for law in saved.problem.laws if kept_whole(law)],
         "bound": [_name(law) for law in saved.problem.laws if not kept_whole(law)],
-        "solutions": [one._replace(x=None)._asdict() for one in saved.solutions],
+        "solutions": [one._replace(x=None, multipliers=None)._asdict() for one in saved.solutions],
     }
     header = np.frombuffer(json.dumps(document).encode(), np.uint8)
     try:

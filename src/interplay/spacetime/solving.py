@@ -49,10 +49,18 @@ Progress = Callable[[int, float, float, str], None]
 """Told of every iteration: its number, objective, largest violation, and by what."""
 
 
+class Multipliers(NamedTuple):
+    """What bounds of unknowns press with (n,), and all rows of all blocks (R,): nothing, where they sleep or bound nothing."""
+
+    bounds: np.ndarray
+    rows: np.ndarray
+
+
 class Solution(NamedTuple):
     """What was found: values of all unknowns, whether all rows hold, objective, largest violation, and how it ended.
 
     Of what an interrupt left as it was guessed, objective and violation are infinite: nobody looked at them.
+    Multipliers are those of the last iterate.
     """
 
     x: np.ndarray
@@ -63,6 +71,7 @@ class Solution(NamedTuple):
     status: str
     iterations: int
     seconds: float
+    multipliers: Multipliers | None = None
 
 
 def unsolved(unknowns: Unknowns) -> Solution:
@@ -74,18 +83,19 @@ def solve(
     unknowns: Unknowns,
     blocks: Sequence[Block],
     *,
-    near: Mapping[str, Any] | None = None,
+    near: bool = False,
     sketch: bool = False,
     patience: int = PATIENCE,
     seconds: float = SECONDS,
     progress: Progress | None = None,
     settings: Mapping[str, Any] | None = None,
+    known: Multipliers | None = None,
 ) -> Solution:
-    """Solve a problem from its guess; ``near``: how it begins where the guess is almost a solution (`NEAR`, `ABOUT`).
+    """Solve a problem from its guess; ``near``: the guess is almost a solution (of a coarser mesh, or of nearly the same problem).
 
     It ends after so many iterations and seconds at most, with the best so far; where laws fight, those that fight are named.
     Rows that sleep (`Block.margin`) are looked at in what was found: those that it violates wake, and it is solved again from there.
-    ``settings``: of IPOPT, in place of those here.
+    ``settings``: of IPOPT, in place of those here; ``known``: multipliers of the guess, of all rows of all blocks.
     """
     if asked():
         return unsolved(unknowns)
@@ -95,7 +105,8 @@ def solve(
         while True:
             whole = Program(unknowns, [block.only(rows) for block, rows in zip(blocks, awake, strict=True)])
             left = begin + seconds - clock.perf_counter()
-            found = _solved(unknowns, guess, whole, near, sketch, left, patience - iterations, progress, settings or {})
+            most, told = patience - iterations, settings or {}
+            found = _solved(unknowns, guess, whole, near, sketch, left, most, progress, told, known)
             iterations += found.iterations
             if not _violated(blocks, awake, found.x):
                 break
@@ -104,7 +115,7 @@ def solve(
                 found = found._replace(solved=False, violation=float(over.max()), worst=_named(full, over))
                 break
             awake = [rows | block.near(found.x) for block, rows in zip(blocks, awake, strict=True)]
-            guess, near = found.x, None if sketch else NEAR
+            guess, near, known = found.x, not sketch, found.multipliers if known else None
     return found._replace(iterations=iterations, seconds=clock.perf_counter() - begin)
 
 
@@ -122,12 +133,13 @@ def _solved(
     unknowns: Unknowns,
     guess: np.ndarray,
     whole: Program,
-    near: Mapping[str, Any] | None,
+    near: bool,
     sketch: bool,
     seconds: float,
     patience: int,
     progress: Progress | None,
     settings: Mapping[str, Any],
+    known: Multipliers | None,
 ) -> Solution:
     """Solve a program from a guess, as it is."""
     begin = clock.perf_counter()
@@ -148,12 +160,16 @@ def _solved(
         "print_time": False,
         "no_nlp_grad": True,
         "iteration_callback": watch,
-        **(near or (_SKETCH if sketch else _PLAIN)),
+        **({**_NEAR} if near else _SKETCH if sketch else _PLAIN),
+        **({} if known is None else _KNOWN),
         **{f"ipopt.{name}": value for name, value in settings.items()},
         **evaluated.derivatives,
     }
     solver = ca.nlpsol("spacetime", "ipopt", evaluated.nlp, options)
-    found = solver(x0=guess, lbx=unknowns.low, ubx=unknowns.high, lbg=whole.low, ubg=whole.high)
+    kept, pressed = np.concatenate([np.zeros(0, bool), *(block.kept for block in whole.blocks)]), {}
+    if known is not None:
+        pressed = {"lam_x0": known.bounds, "lam_g0": known.rows[kept]}
+    found = solver(x0=guess, **pressed, lbx=unknowns.low, ubx=unknowns.high, lbg=whole.low, ubg=whole.high)
     status = watch.ended or _ENDS.get(str(solver.stats()["return_status"]), str(solver.stats()["return_status"]))
     last = np.asarray(found["x"]).ravel()
     x = watch.best if (watch.ended or status != SOLVED) and watch.best is not None else last
@@ -163,6 +179,8 @@ def _solved(
         status == INFEASIBLE and np.isfinite(last).all()
     )  # where it could not be less, those that fight are left over
     named = _named(whole, _over(whole, whole.values(last)[1]) if fighting else over)
+    pressing = np.zeros(kept.size)
+    pressing[kept] = np.asarray(found["lam_g"]).ravel()
     return Solution(
         x,
         bool(over.max(initial=0.0) <= (1000 if sketch and status != INTERRUPTED else 10) * ACCURATE),
@@ -172,6 +190,7 @@ def _solved(
         status,
         int(solver.stats()["iter_count"]),
         clock.perf_counter() - begin,
+        Multipliers(np.asarray(found["lam_x"]).ravel(), pressing),
     )
 
 
@@ -185,26 +204,28 @@ _PLAIN = {
 """What is added to curvature falls to a tenth of what it was in an iteration: it begins high, and by thirds took a dozen to be gone."""
 
 
-def _known(barrier: float, push: float, share: float) -> dict[str, Any]:
-    """Return the options of a guess of which much is known: how near to bounds unknowns may be, and what that then costs.
-
-    ``share``: the most of it, of what lies between two bounds.
-    """
+def _known(barrier: float, push: float) -> dict[str, Any]:
+    """Return the options of a guess of which much is known: how near to bounds unknowns may be, and what that then costs."""
     return {
         "ipopt.mu_strategy": "monotone",
         "ipopt.mu_init": barrier,
         "ipopt.bound_mult_init_method": "mu-based",
         "ipopt.bound_push": push,
-        "ipopt.bound_frac": share,
+        "ipopt.bound_frac": push,
         "ipopt.slack_bound_push": push,
-        "ipopt.slack_bound_frac": share,
+        "ipopt.slack_bound_frac": push,
     }
 
 
-_SKETCH = {**_known(1e-4, 1e-4, 1e-4), "ipopt.tol": 1e-3, "ipopt.constr_viol_tol": 1e-4, "ipopt.compl_inf_tol": 1e-3}
-NEAR, ABOUT = _known(1e-5, 1e-5, 1e-5), _known(1e-4, 1e-4, 0.01)
-"""For what was found on another mesh, or of nearly the same problem; and for what is about a solution, in which rates lie at bounds that are
-a few milliseconds apart: nearer than a share of that, they hold up everything else."""
+_SKETCH = {**_known(1e-4, 1e-4), "ipopt.tol": 1e-3, "ipopt.constr_viol_tol": 1e-4, "ipopt.compl_inf_tol": 1e-3}
+_NEAR = _known(1e-5, 1e-5)
+
+
+_KNOWN = {"ipopt.warm_start_init_point": "yes", "ipopt.warm_start_mult_init_max": 1e8} | {
+    f"ipopt.warm_start_{name}": 1e-8
+    for name in ("bound_push", "bound_frac", "slack_bound_push", "slack_bound_frac", "mult_bound_push")
+}
+"""Of a guess of which multipliers are known, too: it is taken as it is."""
 
 
 SOLVED, INFEASIBLE, LATE = "solved", "infeasible", "out of time"

@@ -9,7 +9,7 @@ from typing import Any
 
 import viser
 
-from interplay.stage.editor import Edit, Keep, Marks, MarkView, MoveTime, Redo, Undo
+from interplay.stage.editor import Edit, Keep, Marks, MarkView, MoveTime, Prepare, Redo, Undo
 
 HURRY = 0.15
 """How much earlier or later a step can be made to land at once [s]."""
@@ -78,4 +78,6 @@ class EditTab:
 
     def _slide(self, value: Any) -> None:
         if self._which.value in self._marks and isinstance(value, int | float):
+            if self._moved is None or self._moved[0] != self._which.value:
+                self._edit(Prepare(self._which.value))
             self._moved = self._which.value, float(value), time.monotonic()
