@@ -10,16 +10,18 @@ import interplay as ip
 ca = pytest.importorskip("casadi")
 
 from interplay.compositions import composition  # noqa: E402
+from interplay.spacetime import rounds  # noqa: E402
 from interplay.spacetime.avoiding import BETWEEN, balls, side_by_side  # noqa: E402
 from interplay.spacetime.blocks import Program, Unknowns  # noqa: E402
 from interplay.spacetime.body import Body  # noqa: E402
 from interplay.spacetime.checking import sampled  # noqa: E402
 from interplay.spacetime.gaits import GAITS, guess  # noqa: E402
-from interplay.spacetime.holding import hold_hands  # noqa: E402
+from interplay.spacetime.holding import hold_hands, meeting_hands  # noqa: E402
 from interplay.spacetime.meeting import meet, places  # noqa: E402
 from interplay.spacetime.part import PULL, Part, Phase  # noqa: E402
 from interplay.spacetime.problem import Problem, Role, Stage  # noqa: E402
 from interplay.spacetime.rounds import Alternating  # noqa: E402
+from interplay.spacetime.rows import row_of  # noqa: E402
 from interplay.spacetime.sharing import Clock, Curve  # noqa: E402
 from interplay.spacetime.styles import style  # noqa: E402
 
@@ -100,6 +102,15 @@ def test_held_hands_pull_with_opposite_forces_at_the_same_real_time(pair):
     assert_allclose(jacobian @ direction, (ahead - back) / (2 * h), atol=1e-6)
 
 
+def test_nothing_is_asked_twice_of_a_cycle(pair):
+    """Its end follows from its beginning, and so does where its hand is then: rows that say it again have no multipliers."""
+    for cycle in (False, True):
+        stage = Stage(Problem(pair, []), Problem(pair, []).whole())
+        blocks = [b for b in meet(hold_hands(("ann", 0), ("ben", 0)), cycle=cycle)(stage) if b.kernel.name == "keeps"]
+        counts = [part.intervals + (not cycle) for part in stage.parts.values()]
+        assert [len(block.where) for block in blocks] == counts
+
+
 def test_a_pull_is_a_force_at_a_point_in_plain_mujoco(pair):
     """Who is pulled needs other torques, by the Jacobian of that point: those of the check, which knows nothing of symbols."""
     role, unknowns = pair["ann"], Unknowns()
@@ -119,6 +130,33 @@ def test_a_pull_is_a_force_at_a_point_in_plain_mujoco(pair):
         expected = -(jac.T @ pull)[own]
         assert_allclose((drawn.residual - plain.residual)[k], expected[:6], atol=1e-9)
         assert_allclose((drawn.torque - plain.torque)[k, own][6:], expected[6:], atol=1e-9)
+
+
+@pytest.mark.parametrize("heights", [(1.68, 1.80), (1.68, 1.15), (1.15, 1.80)])
+def test_hands_meet_with_forearms_beside_each_other(heights):
+    """Palm to palm, as MuJoCo places them: nothing of both overlaps but hands, and no arm is in the body that it hangs from."""
+    scene = ip.Scene()
+    for name, height, y in zip(("one", "other"), heights, (0.0, 0.18 * sum(heights)), strict=True):
+        scene = scene.add((ip.Humanoid.child if height < 1.35 else ip.Humanoid)(height), name, pos=(0, y))
+    bodies = [Body(scene, name) for name in ("one", "other")]
+    (one, other), (q, p) = bodies, (body.coordinates(scene.qpos) for body in bodies)
+    met = meeting_hands(one, other, q, p)
+    m, d = scene.model, mujoco.MjData(scene.model)
+    d.qpos[:] = scene.qpos
+    for body, q in zip(bodies, met, strict=True):
+        d.qpos[body.qpos_start : body.qpos_start + body.n + 1] = body.configuration(q[None])[0]
+        assert (q[6:] >= body.low).all()
+        assert (q[6:] <= body.high).all()
+    mujoco.mj_fwdPosition(m, d)
+    grips = []
+    for body, side in zip(bodies, ("left", "right"), strict=True):
+        point = body.point(f"{side}_grip")
+        b = body.bodies[point.link]
+        grips.append(d.xpos[b] + d.xmat[b].reshape(3, 3) @ point.place)
+    assert np.linalg.norm(grips[0] - grips[1]) < 5e-3
+    for contact in d.contact:
+        names = [m.body(int(m.geom_bodyid[g])).name for g in contact.geom]
+        assert contact.dist > 0 or all("hand" in name for name in names) or "world" in names, names
 
 
 def test_balls_are_where_bodies_are(pair):
@@ -165,16 +203,50 @@ def test_who_stays_on_her_side_of_a_wall_goes_through_nobody(pair):
 
 
 def test_rubber_bands_stiffen():
-    """In each cycle by the same, whoever's turn it is; who has more turns has them in each cycle."""
-    turns = list(Alternating(("mother", "mother", "child"), 3, 100.0).turns(None))  # pyright: ignore[reportArgumentType]
-    assert [turn.free[0].who for turn in turns] == ["mother", "mother", "child"] * 3
-    assert [turn.soft["hands"] for turn in turns] == [100.0] * 3 + [200.0] * 3 + [300.0] * 3
+    """From turn to turn, by the same in each cycle; who has more turns has them in each cycle."""
+    turns = list(Alternating(("ann", "ben"), 3, 100.0).turns(None))  # pyright: ignore[reportArgumentType]
+    assert [turn.free[0].who for turn in turns] == ["ann", "ben"] * 3
+    assert_allclose([turn.soft["hands"] for turn in turns], [50, 100, 150, 200, 250, 300])
+    turns = list(Alternating(("mother", "mother", "child"), 2, 90.0).turns(None))  # pyright: ignore[reportArgumentType]
+    assert [turn.free[0].who for turn in turns] == ["mother", "mother", "child"] * 2
+    assert_allclose([turn.soft["hands"] for turn in turns], [30, 60, 90, 120, 150, 180])
+
+
+def test_who_leads_counts_more_and_held_arms_need_not_swing(monkeypatch):
+    """What is minimised in all phases is that of one whose hands are held, not of the gait she begins with; three have four held hands."""
+    asked: list[Problem] = []
+
+    def gait_of(gaits, kind, speed, steps, leads):
+        manner, begin = style(gaits.body), guess(gaits.body, WALK, speed)
+        row = row_of(gaits.body, [phase._replace(manner=manner) for phase in WALK], begin, manner)
+        return row.repeated(gaits.body, steps)
+
+    def found(problem, *_, **__):
+        asked.append(problem)
+
+    monkeypatch.setattr(rounds, "walked", gait_of)
+    monkeypatch.setattr(rounds, "find", found)
+    walkers = [rounds.Walker(name, ip.Humanoid(1.7, 65), 2) for name in ("ann", "ben", "cem")]
+    for leader in (None, "ben"):
+        rounds.together(walkers, 1.0, leader)
+    plain, led = (Stage(problem, problem.whole()).parts for problem in asked)
+    for who, sides in (("ann", ["left"]), ("ben", ["right", "left"]), ("cem", ["right"])):
+        part = plain[who]
+        assert [point.link for point in part.pulled] == [part.body.point(f"{side}_grip").link for side in sides]
+        held = {part.body.joints.index(f"{side}_shoulder_flexion") + 6 for side in sides}
+        factor = 10.0 if who == "ben" else 1.0
+        for manner, more in zip(part.manners, led[who].manners, strict=True):
+            assert not held & {tie.parts[0][0] for tie in manner.ties}
+            assert_allclose(more.effort, factor * manner.effort)
+            assert_allclose(more.posture, factor * manner.posture)
+            assert [tie.weight for tie in more.ties] == [factor * tie.weight for tie in manner.ties]
 
 
 @pytest.mark.slow
-def test_two_people_walk_hand_in_hand():
-    """Gap below a centimetre between knots, too; both physical in plain MuJoCo; nothing goes through anything but hand and hand."""
-    found = composition("hand_in_hand")({"who": "equal", "rounds": 1}).compose()
+@pytest.mark.parametrize("who", ["equal", "three"])
+def test_people_walk_hand_in_hand(who):
+    """Gap below a centimetre between knots, too; all physical in plain MuJoCo; nothing goes through anything but hand and hand."""
+    found = composition("hand_in_hand")({"who": who, "rounds": 1}).compose()
     assert found.solutions[-1].solved
     for worth in found.worth.values():
         assert worth.root_mean < 0.01
@@ -184,5 +256,7 @@ def test_two_people_walk_hand_in_hand():
         assert worth.limit_violation == 0.0
         assert worth.depth < 5e-3
     gaps = [value for name, value in found.between.items() if "gap" in name]
-    assert gaps
+    assert len(gaps) == len(found.worth) - 1
     assert max(gaps) < 0.01
+    for who in found.worth:  # together it costs more than alone, but not much
+        assert 1.0 < found.between[f"{who}: cost"] / found.between[f"{who}: cost alone"] < 1.3

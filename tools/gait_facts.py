@@ -141,24 +141,26 @@ def table(ours: list[Facts], captured: list[Facts]) -> str:
     head = "| | step [m] | steps a second | a foot stands [s] | stance [%] | flight [s] | peak force |"
     rows = [head, "| --- | --- | --- | --- | --- | --- | --- |"]
 
-    def beside(value: float, name: str, one: Facts, digits: int = 2) -> str:
-        known = PEOPLE[one.kind]
-        theirs = float(np.interp(one.speed, known["speed"], known[name]))
-        return f"{value:.{digits}f} ({theirs:.{digits}f})"
+    def beside(value: float, theirs: float, digits: int = 2) -> str:
+        return f"{value:.{digits}f}" + (f" ({theirs:.{digits}f})" if np.isfinite(theirs) else "")
 
     for k, one in enumerate([*ours, *captured]):
         known = PEOPLE[one.kind]
-        step, contact = (float(np.interp(one.speed, known["speed"], known[name])) for name in ("step", "contact"))
-        theirs, span = step / one.speed, one.step / one.speed
-        how = " (captured)" if k >= len(ours) else " in shoes" if one.shoes else ""
-        rows.append(
-            f"| {one.kind} {one.speed:.2g}{how} | {beside(one.step, 'step', one)} | "
-            f"{1 / span:.2f} ({1 / theirs:.2f}) | {beside(one.contact, 'contact', one)} | "
-            f"{50 * one.contact / span:.0f} ({50 * contact / theirs:.0f}) | "
-            + (f"{one.flight:.2f} ({max(0.0, theirs - contact):.2f}) | " if one.kind == "run" else "– | ")
-            + (beside(one.peak, "peak", one) if one.peak else "–")
-            + " |"
+        step, contact, peak = (
+            float(np.interp(one.speed, known["speed"], known[name], left=np.nan, right=np.nan))
+            for name in ("step", "contact", "peak")
         )
+        theirs, span = step / one.speed, one.step / one.speed
+        cells = [
+            f"{one.kind} {one.speed:.2g}{' (captured)' if k >= len(ours) else ' in shoes' if one.shoes else ''}",
+            beside(one.step, step),
+            beside(1 / span, 1 / theirs),
+            beside(one.contact, contact),
+            beside(50 * one.contact / span, 50 * contact / theirs, 0),
+            beside(one.flight, max(0.0, theirs - contact)) if one.kind == "run" else "–",
+            beside(one.peak, peak) if one.peak else "–",
+        ]
+        rows.append(f"| {' | '.join(cells)} |")
     return "\n".join(rows)
 
 
@@ -230,11 +232,11 @@ def draw(ours: list[Facts], captured: list[Facts], out: Path) -> None:
                     ax.plot(percent, f.angles[name], "C1--", label=f"captured, {f.speed:.2g} m/s")
             ax.set_title(f"{kind}: {name.replace('_', ' ')} [deg]", fontsize=10)
             ax.set_xlabel("% of the cycle", fontsize=9)
-        axes[row, 0].legend(fontsize=7)
         axes[row, 3].axis("off")
+        axes[row, 3].legend(*axes[row, 0].get_legend_handles_labels(), fontsize=9, loc="upper left", frameon=False)
     axes[1, 3].text(
         0,
-        0.5,
+        -0.2,
         "grey: people, as commonly quoted,\nrounded\nblue: ours; green: in shoes,\nweights fitted to people's\n"
         "orange: captured, on our body;\nnot used in fitting",
         fontsize=9,

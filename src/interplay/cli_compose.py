@@ -124,7 +124,11 @@ def _tell(console: Console, found: Performance) -> None:
             f"{escape(who)}: force on the root that nothing gives {100 * worth.root_mean:.2f} % of the weight on the mean, "
             f"{100 * worth.root_worst:.1f} % at worst; feet slip {1e3 * worth.slip:.2f} mm; torques {worth.torque_ratio:.2f} of their "
             f"limits; deepest overlap {1e3 * worth.depth:.1f} mm; {worth.peak_force:.2f} times the weight under a foot"
-            + (f", {100 * worth.off_springs:.0f} % of it off the springs of shoes" if worth.off_springs else ""),
+            + (
+                f", at worst {100 * worth.off_springs:.0f} % off what shoes give by how far they sank"
+                if worth.off_springs
+                else ""
+            ),
             highlight=False,
             soft_wrap=True,
         )

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field
 
 import interplay as ip
 from interplay import composition as base
-from interplay.spacetime.holding import between
 from interplay.spacetime.performing import Performance, perform
-from interplay.spacetime.problem import Found
 from interplay.spacetime.rounds import Walker, together
 from interplay.spacetime.solving import Progress
 
 CASTS = {
     "mother_and_child": (("mother", 1.68, 60.0, 4, "left"), ("child", 1.15, 21.0, 6, "right")),
     "equal": (("ann", 1.68, 60.0, 2, "left"), ("ben", 1.80, 75.0, 2, "right")),
+    "three": (("ann", 1.68, 60.0, 2, "left"), ("ben", 1.80, 75.0, 2, "right"), ("cem", 1.74, 68.0, 2, "left")),
 }
 """Who walk, from right to left: height [m], mass [kg], and how many steps each takes in the same time, and
 which foot lands first."""
@@ -33,9 +32,12 @@ class HandInHand(base.Composition):
     class Parameters(base.Worn):
         """Who, how fast, and who leads."""
 
-        who: Literal["mother_and_child", "equal"] = Field("equal", description="who walk")
+        who: Literal["mother_and_child", "equal", "three"] = Field("equal", description="who walk")
         speed: float = Field(1.0, ge=0.8, le=1.3, description="of all [m/s]")
-        leader: str = Field("", description="whose own way of walking counts more, by name")
+        leader: str = Field("", description="whose own way of walking counts more, by name; others do the work")
+        schedule: Literal["joint", "alternating"] = Field(
+            "joint", description="all at once, or one after another, hands drawn together by rubber bands"
+        )
         rounds: int = Field(2, ge=1, le=100, description="how often what was found is repeated")
 
     p: Parameters
@@ -46,14 +48,11 @@ class HandInHand(base.Composition):
             Walker(name, _model(height, mass, self.p.shoes), steps, leads)
             for name, height, mass, steps, leads in CASTS[self.p.who]
         ]
-        leader = self.p.leader or None
-        walked = together(walkers, self.p.speed, leader, progress=progress)
+        walked = together(
+            walkers, self.p.speed, self.p.leader or None, self.p.schedule == "alternating", progress=progress
+        )
         touching = [(f"{one}/left_hand", f"{other}/right_hand") for (one, _), (other, _) in walked.hands]
-
-        def said(found: Found) -> dict[str, Any]:
-            return {name: value for hands in walked.hands for name, value in between(*hands)(found).items()}
-
-        return perform(self.name, walked.found, self.p.rounds, touching, said)
+        return perform(self.name, walked.found, self.p.rounds, touching, lambda _: walked.said())
 
 
 def _model(height: float, mass: float, shoes: bool) -> ip.Humanoid:

@@ -9,6 +9,7 @@ import casadi as ca
 import numpy as np
 from scipy.optimize import least_squares
 
+from interplay.spacetime.avoiding import BETWEEN, balls
 from interplay.spacetime.blocks import Block, Kernel
 from interplay.spacetime.body import ROOT, Body, Point
 from interplay.spacetime.meeting import Bond, Meeting, place_of, places
@@ -20,7 +21,7 @@ GRIP = 120.0
 """What a hand holds at most along each axis [N]."""
 EASE, STEADY = 0.1, 0.5
 """What it costs to pull by a unit of force (``part.PULL``), and to pull by one more from knot to knot, per second."""
-NAME, STIFFEST, SHARED = "hands", 1000.0, 0.02
+NAME, STIFFEST, SHARED = "hands", 1000.0, 0.2
 """The name of the law, for schedules that soften it; the stiffness of the rubber band if none is said [N/m]; the part of its energy [J] that
 is in the objective."""
 LOOSE = 0.15
@@ -28,7 +29,6 @@ LOOSE = 0.15
 
 LOWER, REACHES = 0.15, 1.5
 """By how much lower a hand hangs of one whose forearm reaches up to the other's [m], and how far her elbow bends then [rad]."""
-
 Hand = tuple[str, int]
 Spans = Sequence[tuple[float, float]]
 """From when to when [s], again and again."""
@@ -80,7 +80,8 @@ def hold_hands(one: Hand, other: Hand, during: Spans = ALWAYS, ease: float = 1.0
 def banded(meeting: Meeting, mine: Hand, hers: Hand, stiffness: float, during: Spans = ALWAYS) -> list[Block]:
     """Return what a rubber band does to a hand, of a stiffness [N/m], from where the other hand is known or guessed to be.
 
-    A part of its energy is in the objective, too: by its force alone the gap does not close.
+    A part of its energy is in the objective, too: by its force alone the gap does not close, as it draws whoever lags behind ahead, at the
+    expense of another who does not feel it before his turn.
     """
     who, k = mine
     part, point = meeting.stage.parts[who], _point(meeting, mine)
@@ -212,31 +213,29 @@ def arm_of(body: Body, side: str) -> list[int]:
 
 
 def meeting_hands(one: Body, other: Body, q: np.ndarray, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return coordinates in which the left hand of one meets the right hand of another, palm to palm, by as little as that takes."""
+    """Return coordinates in which the left hand of one meets the right hand of another, palm to palm, by as little as that takes.
+
+    Forearms stay beside each other: palms that face where arms hang would only meet beyond one another, so that forearms turn.
+    """
     arms = arm_of(one, "left"), arm_of(other, "right")
     count = len(arms[0])
-    palms = [(b.point(f"{side}_palm"), b.point(f"{side}_grip")) for b, side in ((one, "left"), (other, "right"))]
     low, high = (
         np.concatenate([getattr(b, side)[np.array(arm) - ROOT] for b, arm in zip((one, other), arms, strict=True)])
         for side in ("low", "high")
     )
     begin = np.clip(np.concatenate([q[arms[0]], p[arms[1]]]), low + 0.05, high - 0.05)
+    aside = ["abduction" in b.joints[k - ROOT] for b, arm in zip((one, other), arms, strict=True) for k in arm]
+    low[aside] = begin[aside] - 0.05  # nobody's elbow is in her hip
     a, b = ca.SX.sym("a", one.n), ca.SX.sym("b", other.n)
-    at = ca.Function(
-        "at",
-        [a, b],
-        [
-            ca.vertcat(
-                *(
-                    place_of(body, point, z)
-                    for body, z, two in ((one, a, palms[0]), (other, b, palms[1]))
-                    for point in two
-                )
-            )
-        ],
-    )
+    hands = [
+        place_of(body, point, z)
+        for body, z, side in ((one, a, "left"), (other, b, "right"))
+        for point in (body.point(f"{side}_palm"), body.point(f"{side}_grip"), body.at(f"{side}_hand"))
+    ]
+    at = ca.Function("at", [a, b], [ca.vertcat(*hands)])
+    room = sum(_thin(body, f"{side}_forearm") + BETWEEN for body, side in ((one, "left"), (other, "right")))
 
-    hang = np.asarray(at(q, p)).reshape(4, 3)[[1, 3], 2]
+    hang = np.asarray(at(q, p)).reshape(6, 3)[[1, 4], 2]
     for body, first, rises in ((one, 0, hang[1] - hang[0]), (other, count, hang[0] - hang[1])):
         if rises > LOWER:  # a small one's forearm reaches up, not her elbow aside
             elbow = next(k for k, z in enumerate(arms[first > 0]) if "elbow" in body.does[z - ROOT].name)
@@ -248,13 +247,18 @@ def meeting_hands(one: Body, other: Body, q: np.ndarray, p: np.ndarray) -> tuple
         return mine, hers
 
     def off(z: np.ndarray) -> np.ndarray:
-        palm, grip, her_palm, her_grip = np.asarray(at(*put(z))).reshape(4, 3)
-        facing = (grip - palm) / np.linalg.norm(grip - palm) + (her_grip - her_palm) / np.linalg.norm(
-            her_grip - her_palm
-        )
-        return np.concatenate([30.0 * (grip - her_grip), 0.5 * facing, 0.3 * (z - begin)])
+        palm, grip, wrist, her_palm, her_grip, her_wrist = np.asarray(at(*put(z))).reshape(6, 3)
+        facing = (grip - palm) / np.linalg.norm(grip - palm)
+        facing += (her_grip - her_palm) / np.linalg.norm(her_grip - her_palm)
+        across = max(0.0, wrist[1] - her_wrist[1] + room)
+        return np.concatenate([30.0 * (grip - her_grip), 0.5 * facing, [20.0 * across], 0.3 * (z - begin)])
 
     return put(least_squares(off, begin, bounds=(low, high)).x)
+
+
+def _thin(body: Body, link: str) -> float:
+    """Return the least radius of what is solid of a link [m]."""
+    return min(ball.radius for ball in balls(body) if body.links[ball.point.link].name == link)
 
 
 def _point(meeting: Meeting, hand: Hand) -> Point:

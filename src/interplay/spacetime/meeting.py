@@ -84,10 +84,15 @@ class Meeting:
         return knots
 
     def keeps(self, who: str, point: Point, curve: Curve, knots: np.ndarray) -> Block:
-        """Return what keeps a point of a character on a way, at some knots."""
+        """Return what keeps a point of a character on a way, at some knots.
+
+        But at those that are given, or follow from others, as the end of a cycle does: rows that say nothing new have no
+        multipliers, and the solver goes astray.
+        """
         part = self.stage.parts[who]
         body, n = part.body, part.body.n
-        read, constants = curve.window(self.clocks[who].knots().some(knots))
+        free = np.array([k for k in knots if k not in part.given], int)
+        read, constants = curve.window(self.clocks[who].knots().some(free))
 
         def outer(z: Any, c: Any) -> Any:
             value, place = curve.value(z[n:], c)
@@ -95,8 +100,8 @@ class Meeting:
 
         low, high = (np.concatenate([np.zeros((len(read), 3)), b], axis=1) for b in curve.within(constants))
         kernel = Kernel("keeps", n + curve.width, 2, lambda y, c: (0, y), outer)
-        where = np.concatenate([part.q[knots], read], axis=1)
-        return Block(kernel, where, constants, low, high, lambda p, r: f"way of {who} at knot {knots[p]}")
+        where = np.concatenate([part.q[free], read], axis=1)
+        return Block(kernel, where, constants, low, high, lambda p, r: f"way of {who} at knot {free[p]}")
 
 
 Bond = Callable[[Meeting], "list[Block]"]

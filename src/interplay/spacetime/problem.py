@@ -17,7 +17,7 @@ from interplay.spacetime.checking import roughest
 from interplay.spacetime.ends import PLACE, Knots, hold, knots_of, moved, place_of, recall
 from interplay.spacetime.interrupting import INTERRUPTED, Unfinished, asked, listening
 from interplay.spacetime.part import OFF_STOPS, SWING, Course, Part, Phase, Style
-from interplay.spacetime.solving import Progress, Solution, solve, unsolved
+from interplay.spacetime.solving import ABOUT, NEAR, Progress, Solution, solve, unsolved
 
 ROUGH, MOST_MESHES = np.array([0.1, 0.01, 1.5e-3, OFF_STOPS]), 4
 """What may be off between points: force on the root over the weight, at worst and on the mean of all phases, slip [m], and joints [rad]; and
@@ -208,7 +208,7 @@ def find(
     meshes: int = MOST_MESHES,
     progress: Progress | None = None,
 ) -> Found:
-    """Solve a problem by a schedule (by default all at once); ``near``: what it begins with is almost a solution.
+    """Solve a problem by a schedule (by default all at once); ``near``: what it begins with is about a solution.
 
     An interrupt keeps what was found so far, or what it begins with.
     """
@@ -238,8 +238,8 @@ def _by_turns(
         for attempt in range(meshes):
             if asked():
                 return stage, x, False
-            close, kept = near or turn.near or attempt > 0, (stage, x, dict(problem.roles))
-            sketch = sketched and not close
+            close = NEAR if turn.near or attempt else ABOUT if near else None
+            sketch, kept = sketched and not close, (stage, x, dict(problem.roles))
             try:
                 stage = Stage(problem, turn)
                 x = stage.unknowns.guess

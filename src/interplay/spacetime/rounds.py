@@ -13,13 +13,14 @@ from interplay.errors import InputError, number, pick, whole
 from interplay.models.base import Model
 from interplay.spacetime.actions import Gaits
 from interplay.spacetime.avoiding import side_by_side
-from interplay.spacetime.blocks import Block, Kernel
-from interplay.spacetime.body import SIDES, Body
-from interplay.spacetime.holding import Hand, arm_of, hold_hands, holding, meeting_hands
+from interplay.spacetime.blocks import Block, Kernel, Program
+from interplay.spacetime.body import ROOT, SIDES, Body
+from interplay.spacetime.ends import again
+from interplay.spacetime.holding import NAME, Hand, arm_of, between, hold_hands, holding, meeting_hands
 from interplay.spacetime.looking import look
 from interplay.spacetime.meeting import Bond, Meeting, meet
 from interplay.spacetime.part import Style
-from interplay.spacetime.problem import Found, Law, Problem, Role, Schedule, Stage, Turn, Window, find
+from interplay.spacetime.problem import Found, Law, Problem, Role, Stage, Turn, Window, find
 from interplay.spacetime.rows import Row
 from interplay.spacetime.solving import Progress
 from interplay.spacetime.splicing import meshed, placed, walked
@@ -52,12 +53,39 @@ class Walked(NamedTuple):
     found: Found
     alone: dict[str, Row]
     hands: tuple[tuple[Hand, Hand], ...]
+    manners: dict[str, Style]
+    """What each minimises, without what a leader's counts more."""
+
+    def said(self) -> dict[str, float]:
+        """Return what is to be said of held hands, and by how much each one's walk is not what it is alone.
+
+        That is what it costs, its time over that alone, and joints but those of held arms, at equal shares of a cycle.
+        """
+        out = {name: value for hands in self.hands for name, value in between(*hands)(self.found).items()}
+        for who, alone in self.alone.items():
+            role = self.found.problem.roles[who]
+            if role.knots is None:
+                continue
+            here, body = Row(role.phases, role.knots), role.body
+            held = {point.link for point in role.pulled}
+            arms = {k for side in SIDES if body.point(f"{side}_grip").link in held for k in arm_of(body, side)}
+            joints = [k for k in range(ROOT, body.n) if k not in arms]
+            (q, seconds), (own, least) = (_cycle(row) for row in (here, alone))
+            out[f"{who}: cost"], out[f"{who}: cost alone"] = (
+                _cost(body, row, self.manners[who]) for row in (here, alone)
+            )
+            out[f"{who}: time of a cycle, over that alone"] = seconds / least
+            out[f"{who}: joints off those alone, rms [deg]"] = float(
+                np.degrees(np.sqrt(np.mean((q - own)[:, joints] ** 2)))
+            )
+        return out
 
 
 class Alternating(NamedTuple):
     """One after another, hands drawn together by a rubber band that is stiffer in each cycle (liu2006, 6.2).
 
-    ``order``: whose turn it is in a cycle; who has more turns adjusts more often.
+    ``order``: whose turn it is in a cycle; who has more turns adjusts more often, and others dominate. The band stiffens from turn to
+    turn: who has two in a row would else solve one problem twice. All keep the time that they begin with.
     """
 
     order: tuple[str, ...]
@@ -67,23 +95,29 @@ class Alternating(NamedTuple):
 
     def turns(self, problem: Problem) -> Iterable[Turn]:
         """Return each one's turns."""
-        for cycle in range(self.cycles):
-            for who in self.order:
-                yield Turn((Window(who),), soft={"hands": (cycle + 1) * self.stiffer}, near=cycle > 0)
+        for turn in range(self.cycles * len(self.order)):
+            stiffness = (turn + 1) * self.stiffer / len(self.order)
+            yield Turn(
+                (Window(self.order[turn % len(self.order)]),), soft={NAME: stiffness}, near=turn >= len(self.order)
+            )
 
 
 def together(
     walkers: Sequence[Walker],
     speed: float | None,
     leader: str | None = None,
-    schedule: Schedule | None = None,
+    alternating: bool = False,
     progress: Progress | None = None,
 ) -> Walked:
     """Return people who walk along x hand in hand, from right to left.
 
-    ``speed``: [m/s]; None: what is best for all, by effort per metre. ``leader``: whose comfort counts more.
+    ``speed``: [m/s]; None: what is best for all, by effort per metre. ``alternating``: one after another, not all at once. ``leader``:
+    whose comfort counts more, or who has one turn where others have two.
     """
     _check(walkers, speed, leader)
+    names = [one.name for one in walkers]
+    others = [name for name in names if name != leader]
+    schedule = Alternating((*others, *others, leader) if leader else tuple(names)) if alternating else None
     scene, y = ip.Scene(), _beside(walkers)
     for walker, beside in zip(walkers, y, strict=True):
         scene = scene.add(walker.model, walker.name, pos=(0.0, beside))
@@ -91,20 +125,21 @@ def together(
     begin = speed or 1.0
     alone = {w.name: walked(Gaits(bodies[w.name], progress), "walk", begin, w.steps, w.leads) for w in walkers}
     seconds = float(np.mean([sum(p.seconds for p in row.phases) for row in alone.values()]))
-    roles: dict[str, Role] = {}
+    roles, manners = dict[str, Role](), dict[str, Style]()
     postures = {who: body.coordinates(scene.qpos) for who, body in bodies.items()}
-    for one, other in pairwise([walker.name for walker in walkers]):
+    for one, other in pairwise(names):
         postures[one], postures[other] = meeting_hands(bodies[one], bodies[other], postures[one], postures[other])
     for k, (walker, beside) in enumerate(zip(walkers, y, strict=True)):
         body, posture = bodies[walker.name], postures[walker.name]
         held = tuple(["right"] * (k > 0) + ["left"] * (k + 1 < len(walkers)))
         row = placed(meshed(alone[walker.name], seconds), 0.0, begin=(0.0, beside))
+        row = row._replace(phases=tuple(phase._replace(manner=None) for phase in row.phases))  # not that of the gait
         for one in (row.knots.v, row.knots.q):  # all come equally far
             one[:, 0] *= begin * seconds / row.knots.q[-1, 0]
         for side in held:
             row.knots.q[:, arm_of(body, side)], row.knots.v[:, arm_of(body, side)] = posture[arm_of(body, side)], 0.0
-        manner = holding(style(body), body, held, posture)
-        manner = _weighted(manner, DOMINATES) if walker.name == leader else manner
+        manner = manners[walker.name] = holding(style(body), body, held, posture)
+        manner = _weighted(manner, DOMINATES) if walker.name == leader and not alternating else manner
         role = row.role(body, manner, tuple(body.point(f"{side}_grip") for side in held))
         roles[walker.name] = role
     hands = tuple(((one.name, len(roles[one.name].pulled) - 1), (other.name, 0)) for one, other in pairwise(walkers))
@@ -113,7 +148,8 @@ def together(
         bonds += [side_by_side(one, other, HELD), *_glances(bodies[one], bodies[other])]
     bonds.append(_pace(speed) if speed is not None else _per_metre)
     laws: list[Law] = [_begins(walkers[0].name), meet(*bonds, cycle=True)]
-    return Walked(find(Problem(roles, laws), schedule, near=True, meshes=MESHES, progress=progress), alone, hands)
+    found = find(Problem(roles, laws), schedule, near=True, meshes=MESHES, progress=progress)
+    return Walked(found, alone, hands, manners)
 
 
 def _check(walkers: Sequence[Walker], speed: float | None, leader: str | None) -> None:
@@ -147,6 +183,22 @@ def _glances(one: Body, other: Body) -> list[Bond]:
         return [look(one.name, other.name, 0.01), look(other.name, one.name, 0.01)]
     small, tall = sorted((one, other), key=lambda body: body.height)
     return [look(small.name, tall.name, 0.05), look(tall.name, small.name, 0.02)]
+
+
+def _cycle(row: Row) -> tuple[np.ndarray, float]:
+    """Return coordinates (200, n) at equal shares of a cycle, and how long it takes [s]."""
+    course = row.knots.course(row.phases)
+    span = float(course.time[-1])
+    return course.at(np.linspace(0.0, span, 200, endpoint=False), course.q), span
+
+
+def _cost(body: Body, row: Row, manner: Style) -> float:
+    """Return what a full cycle costs, per second, by what its phases minimise, or else by a manner."""
+    problem = Problem({body.name: row.role(body, manner)})
+    stage = Stage(problem, problem.whole())
+    part = stage.parts[body.name]
+    again(part)
+    return Program(stage.unknowns, part.blocks()).values(stage.unknowns.guess)[0]
 
 
 def _begins(first: str) -> Law:

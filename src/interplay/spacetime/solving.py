@@ -83,7 +83,7 @@ def solve(
     unknowns: Unknowns,
     blocks: Sequence[Block],
     *,
-    near: bool = False,
+    near: Mapping[str, Any] | None = None,
     sketch: bool = False,
     patience: int = PATIENCE,
     seconds: float = SECONDS,
@@ -91,7 +91,7 @@ def solve(
     settings: Mapping[str, Any] | None = None,
     known: Multipliers | None = None,
 ) -> Solution:
-    """Solve a problem from its guess; ``near``: the guess is almost a solution (of a coarser mesh, or of nearly the same problem).
+    """Solve a problem from its guess; ``near``: how it begins where the guess is almost a solution (`NEAR`, `ABOUT`).
 
     It ends after so many iterations and seconds at most, with the best so far; where laws fight, those that fight are named.
     Rows that sleep (`Block.margin`) are looked at in what was found: those that it violates wake, and it is solved again from there.
@@ -115,7 +115,7 @@ def solve(
                 found = found._replace(solved=False, violation=float(over.max()), worst=_named(full, over))
                 break
             awake = [rows | block.near(found.x) for block, rows in zip(blocks, awake, strict=True)]
-            guess, near, known = found.x, not sketch, found.multipliers if known else None
+            guess, near, known = found.x, None if sketch else NEAR, found.multipliers if known else None
     return found._replace(iterations=iterations, seconds=clock.perf_counter() - begin)
 
 
@@ -133,7 +133,7 @@ def _solved(
     unknowns: Unknowns,
     guess: np.ndarray,
     whole: Program,
-    near: bool,
+    near: Mapping[str, Any] | None,
     sketch: bool,
     seconds: float,
     patience: int,
@@ -160,7 +160,7 @@ def _solved(
         "print_time": False,
         "no_nlp_grad": True,
         "iteration_callback": watch,
-        **({**_NEAR} if near else _SKETCH if sketch else _PLAIN),
+        **(near or (_SKETCH if sketch else _PLAIN)),
         **({} if known is None else _KNOWN),
         **{f"ipopt.{name}": value for name, value in settings.items()},
         **evaluated.derivatives,
@@ -204,21 +204,26 @@ _PLAIN = {
 """What is added to curvature falls to a tenth of what it was in an iteration: it begins high, and by thirds took a dozen to be gone."""
 
 
-def _known(barrier: float, push: float) -> dict[str, Any]:
-    """Return the options of a guess of which much is known: how near to bounds unknowns may be, and what that then costs."""
+def _known(barrier: float, push: float, share: float) -> dict[str, Any]:
+    """Return the options of a guess of which much is known: how near to bounds unknowns may be, and what that then costs.
+
+    ``share``: the most of it, of what lies between two bounds.
+    """
     return {
         "ipopt.mu_strategy": "monotone",
         "ipopt.mu_init": barrier,
         "ipopt.bound_mult_init_method": "mu-based",
         "ipopt.bound_push": push,
-        "ipopt.bound_frac": push,
+        "ipopt.bound_frac": share,
         "ipopt.slack_bound_push": push,
-        "ipopt.slack_bound_frac": push,
+        "ipopt.slack_bound_frac": share,
     }
 
 
-_SKETCH = {**_known(1e-4, 1e-4), "ipopt.tol": 1e-3, "ipopt.constr_viol_tol": 1e-4, "ipopt.compl_inf_tol": 1e-3}
-_NEAR = _known(1e-5, 1e-5)
+_SKETCH = {**_known(1e-4, 1e-4, 1e-4), "ipopt.tol": 1e-3, "ipopt.constr_viol_tol": 1e-4, "ipopt.compl_inf_tol": 1e-3}
+NEAR, ABOUT = _known(1e-5, 1e-5, 1e-5), _known(1e-4, 1e-4, 0.01)
+"""For what was found on another mesh, or of nearly the same problem; and for what is about a solution, in which rates lie at bounds that are
+a few milliseconds apart: nearer than a share of that, they hold up everything else."""
 
 
 _KNOWN = {"ipopt.warm_start_init_point": "yes", "ipopt.warm_start_mult_init_max": 1e8} | {

@@ -14,7 +14,7 @@ import numpy as np
 
 from interplay.spacetime.blocks import INF, Block, Unknowns
 from interplay.spacetime.problem import Law, Problem, Stage, Turn, Window
-from interplay.spacetime.solving import Multipliers, Progress, Solution, solve
+from interplay.spacetime.solving import NEAR, Multipliers, Progress, Solution, solve
 
 BARRIER = 1e-4
 """The barrier parameter at which windows are solved: the objective is then within 1 % of its optimum."""
@@ -84,7 +84,7 @@ def attempt(
         unknowns.guess = np.clip(known[: unknowns.size], unknowns.low, unknowns.high)
         pressed = _pressed(unknowns, blocks, known[unknowns.size :])
     solution = solve(
-        unknowns, blocks, near=True, patience=patience, progress=progress, settings=settings, known=pressed
+        unknowns, blocks, near=NEAR, patience=patience, progress=progress, settings=settings, known=pressed
     )
     return Attempt(stage, solution)
 
