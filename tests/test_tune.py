@@ -13,7 +13,7 @@ from interplay.cli import app
 from interplay.runs.bodies import Body
 from interplay.runs.pool import pool
 from interplay.runs.rollouts import WHO, Rollout, ground, rolled, skill_of
-from interplay.runs.starts import Draw, drawn, once, places_of
+from interplay.runs.starts import Draw, drawn, nominal, once
 from interplay.runs.tune import Numbers, cost, poses_of, tune
 from interplay.skills.key_poses import read, written
 from interplay.skills.sensing import Senses
@@ -58,10 +58,10 @@ def test_a_start_follows_from_its_seed_and_is_at_rest():
 
 def test_places_are_those_that_a_skill_bids_for(bow):
     with pool(1) as many:
-        assert places_of(many, ADULT, bow) == ("standing",)
+        assert list(nominal(many, ADULT, bow)) == ["standing"]
         nowhere = bow.model_copy(update={"when": {"height": (5.0, None)}})
         with pytest.raises(ip.InputError, match="bow: expected a skill that bids for adult"):
-            places_of(many, ADULT, nowhere)
+            nominal(many, ADULT, nowhere)
 
 
 def test_a_rollout_does_not_depend_on_those_before_it(bow):

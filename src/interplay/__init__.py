@@ -55,6 +55,7 @@ from interplay.objectives.track import Playback, Track, TrackFrame, track
 from interplay.scene.frame import Frame
 from interplay.scene.scene import GROUND, Scene
 from interplay.simulation import Simulation
+from interplay.skills.learned import Learned
 from interplay.skills.repertoire import repertoire
 from interplay.skills.sensing import Sensed
 from interplay.skills.skill import Bid, Skill
@@ -107,6 +108,7 @@ __all__ = [
     "InterplayError",
     "JointAngle",
     "KeepWithin",
+    "Learned",
     "Lever",
     "Limit",
     "LimitRows",

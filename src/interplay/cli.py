@@ -15,6 +15,7 @@ from rich.table import Table
 from interplay.cli_bar import progress_bar
 from interplay.cli_compose import compose
 from interplay.cli_import import import_files
+from interplay.cli_learn import learn
 from interplay.cli_sweep import sweep
 from interplay.cli_trials import trials
 from interplay.cli_tune import tune
@@ -309,6 +310,7 @@ app.command()(compose)
 app.command()(sweep)
 app.command()(trials)
 app.command()(tune)
+app.command()(learn)
 
 
 @app.command()

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import shlex
+import sys
 from typing import Annotated
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+from interplay.errors import STOPPED
 
 Workers = Annotated[
     str,
@@ -15,6 +20,15 @@ Workers = Annotated[
         help="Processes of this machine, or the address of a dask scheduler whose workers do it. Results are the same.",
     ),
 ]
+
+
+def stopped(errors: Console) -> typer.Exit:
+    """Say how to go on with the command that was interrupted, and return what ends it."""
+    again = shlex.join(["interplay", *(word for word in sys.argv[1:] if word != "--resume"), "--resume"])
+    errors.print(
+        f"[yellow]interrupted[/yellow]; to go on: [bold]{escape(again)}[/bold]", highlight=False, soft_wrap=True
+    )
+    return typer.Exit(STOPPED)
 
 
 def progress_bar(console: Console, counted: str = "{task.completed:.1f}") -> Progress:

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import shlex
-import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 
-from interplay.cli_bar import Workers, progress_bar
+from interplay.cli_bar import Workers, progress_bar, stopped
 
 Skill = Annotated[str, typer.Argument(help="A skill of key poses by its name, such as roll_over, or its file (.yaml).")]
 Out = Annotated[
@@ -78,7 +75,7 @@ def tune(
     console, errors = Console(), Console(stderr=True)
     out = out or Path("out/tune") / Path(skill).stem
     rehearse()  # with a bar of its own, if it takes long
-    with progress_bar(errors) as bar:
+    with progress_bar(errors, "{task.completed:.0f}") as bar:
         task = bar.add_task(Path(skill).stem, total=None, phase="starts")
         try:
             found = tune_skill(
@@ -99,13 +96,7 @@ def tune(
             )
         except KeyboardInterrupt:
             bar.stop()
-            again = [arg for arg in sys.argv[1:] if arg != "--resume"]
-            errors.print(
-                f"[yellow]interrupted[/yellow]; to go on: [bold]interplay {escape(shlex.join(again))} --resume[/bold]",
-                highlight=False,
-                soft_wrap=True,
-            )
-            raise typer.Exit(130) from None
+            raise stopped(errors) from None
     if found.rows:
         table = Table(box=None, pad_edge=False)
         for column in found.rows[0]:

@@ -131,7 +131,10 @@ class Ground:
     def __init__(self, body: Body):
         """Build it."""
         self.sim = Simulation(Scene().add(body.model(), WHO), DT, world="simulated", on_fall="continue")
-        self.limits = JointLimits.of(self.sim.scene.model)
+        m = self.sim.scene.model
+        self.limits = JointLimits.of(m)
+        self.root = m.body(int(m.tree_bodyadr[self.sim.scene.trees(WHO)[0]])).name
+        """Her pelvis."""
         self._first = self.sim.checkpoint()
 
     def begin(self, skills: Sequence[Skill], qpos: np.ndarray, qvel: np.ndarray) -> Simulation:
@@ -159,9 +162,14 @@ def skill_of(skill: str | Poses) -> Skill:
 
 def rolled(rollout: Rollout) -> Result:
     """Make a rollout."""
-    place, tried = ground(rollout.body), Tried(skill_of(rollout.skill))
-    after = [skill_of(name) for name in rollout.then]
-    sim = place.begin([tried, *after, Settle(WHO)], rollout.qpos, rollout.qvel)
+    place = ground(rollout.body)
+    return followed(place, place.begin([Settle(WHO)], rollout.qpos, rollout.qvel), rollout.skill, rollout.then)
+
+
+def followed(place: Ground, sim: Simulation, skill: str | Poses, then: Sequence[str] = ()) -> Result:
+    """Let a skill, and those that may follow, act from where a simulation is."""
+    tried, after, begin = Tried(skill_of(skill)), [skill_of(name) for name in then], sim.time
+    sim.behaviour = Supervisor(WHO, [tried, *after, Settle(WHO)])
     speed, torque = place.limits.speed, np.nan_to_num(place.limits.torque, nan=np.inf)
     motors = np.isfinite(torque).sum()
     effort, fast, fastest, steps, reached, since = 0.0, 0, 0.0, 0, None, None
@@ -173,13 +181,11 @@ def rolled(rollout: Rollout) -> Result:
             fast, fastest, steps = fast + (share > 1.0), max(fastest, share), steps + 1
         while tried.said == SUCCEEDED and after and reached is None and sim.time - tried.ended < WITHIN:
             sim.step()
-            at_last = sim.behaviour is not None and sim.behaviour.label == rollout.then[-1]
+            at_last = sim.behaviour is not None and sim.behaviour.label == then[-1]
             since = None if not at_last else sim.time if since is None else since
             if since is not None and sim.time - since > KEPT:
                 reached = since - tried.ended
     except InterplayError as error:
-        tried.said = str(error)
-    count = max(steps, 1)
-    return Result(
-        tried.said, tried.ended, tried.short, tried.along, effort / count, fast / count, fastest, reached,
-    )  # fmt: skip
+        tried.said, tried.ended = str(error), sim.time
+    count, seconds = max(steps, 1), tried.ended - begin
+    return Result(tried.said, seconds, tried.short, tried.along, effort / count, fast / count, fastest, reached)

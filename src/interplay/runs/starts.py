@@ -62,11 +62,11 @@ class Start(NamedTuple):
     draws: int
 
 
-def places_of(pool: Pool, body: Body, skill: str | Poses) -> tuple[str, ...]:
-    """Return the places from which a skill can begin, undisturbed."""
+def nominal(pool: Pool, body: Body, skill: str | Poses) -> dict[str, Start]:
+    """Return the places from which a skill can begin, and her state there, undisturbed."""
     cases = [Draw(body, skill, (name,), 0.0, 0) for name in PLACES]
-    found = {k: start for k, start in pool.done(once, cases)}
-    places = tuple(name for k, name in enumerate(PLACES) if found[k] is not None)
+    found = dict(pool.done(once, cases))
+    places = {name: start for k, name in enumerate(PLACES) if (start := found[k]) is not None}
     if not places:
         name = skill if isinstance(skill, str) else skill.name
         raise InputError(

@@ -24,7 +24,7 @@ from interplay.runs.bodies import Body
 from interplay.runs.pool import Pool, pool
 from interplay.runs.rollouts import Result, Rollout, ground, rolled, skill_of
 from interplay.runs.run import make_folder
-from interplay.runs.starts import Start, places_of, starts
+from interplay.runs.starts import Start, nominal, starts
 from interplay.runs.sweep import Progress
 from interplay.skills.key_poses import Key, KeyPoses, Poses, driven, read, spelled, written
 from interplay.skills.skill import SUCCEEDED
@@ -143,7 +143,7 @@ def tune(
     tell: Progress = progress or (lambda done, total, what: None)
     file = out / f"{poses.name}.yaml"
     with pool(workers) as many:
-        tuned, places = poses, places_of(many, body, poses)
+        tuned, places = poses, tuple(nominal(many, body, poses))
         if evaluations:
             search = _Search(numbers, body, places, out, noise, sigma, seed, batch, many, resume)
             tuned = search.run(evaluations, tell)

@@ -4,7 +4,7 @@ A file says ``name``, ``summary``, ``bid`` (what it bids where its conditions ho
 ``keys`` (poses [rad], each after so many ``seconds``), ``until`` (its post-conditions, at the end, with so many seconds of ``patience``),
 and ``mirrored: true`` where it suits the other side as well: which one is taken, ``side`` says, a sensor that is above 0 for the poses as
 they are written. Joints without a side are both of a pair. What no key names stays as it is. ``along`` (weights of sensors) is what is
-good on the way there, for who tunes it.
+good on the way there, for who tunes it; ``learned`` is a file of what it has learned (``interplay learn``), beside this one.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import yaml
 
 from interplay.control.plan import Servo
 from interplay.errors import InputError, checked, unknown_name
+from interplay.skills.learned import Learned
 from interplay.skills.sensing import Sensed, known
 from interplay.skills.skill import MOST, NOT, RUNNING, SUCCEEDED, Bid, Skill
 
@@ -50,6 +51,7 @@ class Poses(pydantic.BaseModel):
     keys: list[Key] = pydantic.Field(min_length=1)
     until: Bounds = {}
     along: dict[str, float] = {}
+    learned: str | None = None
     patience: float = pydantic.Field(0.0, ge=0.0, le=10.0)
     mirrored: bool = False
     side: str = "leaning"
@@ -82,7 +84,10 @@ def read(path: str | Path) -> Poses:
         raise InputError(f"key poses {path}: {error}") from error
     if not isinstance(given, dict):
         raise InputError(f"key poses {path}: expected name, summary, bid, when, keys, got {type(given).__name__}")
-    return checked(Poses, f"key poses {path}", given)
+    poses = checked(Poses, f"key poses {path}", given)
+    if poses.learned is not None:
+        poses = poses.model_copy(update={"learned": str(Path(path).parent / poses.learned)})
+    return poses
 
 
 def outside(bounds: Bounds, sensed: Sensed) -> str:
@@ -112,6 +117,7 @@ class KeyPoses(Skill):
         """Take the character and what the file says."""
         super().__init__(model)
         self.name, self.summary, self.poses = poses.name, poses.summary, poses  # type: ignore[misc]
+        self.learned = None if poses.learned is None else Learned.read(poses.learned)
         self._times = np.cumsum([0.0, *(key.seconds for key in poses.keys)])
         self._dofs = np.zeros(0, np.int64)
         self._way = np.zeros((0, 0))

@@ -43,7 +43,13 @@ class Sensed(NamedTuple):
     touching: Mapping[str, float]
     """What of her touches something, by the body's name, and how hard [N]."""
     angles: Mapping[str, float]
-    """Her joints [rad, m]."""
+    """Her joints [rad, m] …"""
+    speeds: Mapping[str, float]
+    """… and how fast they are [rad/s, m/s]."""
+    turning: np.ndarray
+    """How fast her trunk turns, about its own axes (3,) [rad/s]."""
+    heading: np.ndarray
+    """Where her trunk looks, seen from above: a unit vector (2,)."""
     facing: float
     """How far her chest faces up: 1 on her back, −1 on her belly."""
     leaning: float
@@ -95,8 +101,8 @@ class Senses:
         self._soles = np.array([scene.site(f"{model}/{side}_sole") for side in SIDES])
         self._feet = set(m.site_bodyid[self._soles].tolist())
         joints = [int(j) for j in range(m.njnt) if m.body_treeid[m.jnt_bodyid[j]] == self._tree and m.jnt_type[j] >= 2]
-        self._joints = {m.joint(j).name.removeprefix(f"{model}/"): int(m.jnt_qposadr[j]) for j in joints}
-        self._dofs = m.jnt_dofadr[joints].astype(np.int64)
+        self._joints = [m.joint(j).name.removeprefix(f"{model}/") for j in joints]
+        self._places, self._dofs = m.jnt_qposadr[joints].astype(np.int64), m.jnt_dofadr[joints].astype(np.int64)
         self.height = float(scene.rest.subtree_com[self._root][2]) - float(self._corners(scene.rest)[..., 2].min())
         """Height of her centre of mass as she stood first [m]."""
 
@@ -126,7 +132,10 @@ class Senses:
             velocity,
             np.array([ahead @ off, np.array([-ahead[1], ahead[0]]) @ off]) / self.height,
             touching,
-            {name: float(qpos[at]) for name, at in self._joints.items()},
+            dict(zip(self._joints, qpos[self._places].tolist(), strict=True)),
+            dict(zip(self._joints, stirring.tolist(), strict=True)),
+            trunk.T @ terms.cvel[self._trunk, :3],
+            ahead,
             float(trunk[2, 0]),
             float(trunk[2, 1]),
             float(trunk[2, 2]),

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 from interplay.control.plan import Servo
 from interplay.errors import InputError
 from interplay.objectives.base import Objective
+from interplay.skills.learned import Learned
 from interplay.skills.sensing import Sensed
 
 if TYPE_CHECKING:
@@ -43,10 +44,22 @@ class Skill:
         """When it became active [s]."""
         self.waiting_since: float | None = None
         """Since when [s] nothing has been left to do but to be told, or pushed; None: something is."""
+        self.learned: Learned | None = None
+        """What it has learned of the states from which it succeeds: a pre-condition beside its own (``interplay learn``)."""
 
     def bid(self, sensed: Sensed) -> Bid:
         """Return how well it suits what is sensed."""
         raise TypeError(f"{type(self).__name__} does not define bid()")
+
+    def offer(self, sensed: Sensed) -> Bid:
+        """Return what it bids, unless what it has learned says that it would fail."""
+        bid = self.bid(sensed)
+        if self.learned is None or bid.value <= NOT:
+            return bid
+        score = self.learned.score(sensed)
+        if score > 0.0:
+            return Bid(bid.value, f"{bid.why}; it has learned to succeed from here ({score:.2f})")
+        return Bid(NOT, f"it has learned to fail from here ({score:.2f}), though {bid.why}")
 
     def begin(self, sim: Simulation, sensed: Sensed) -> None:
         """Become active."""

@@ -95,13 +95,13 @@ class Supervisor:
             name, since = self._command
             if sim.time - since > PATIENCE:
                 self._command = None
-            elif name != self._active.name and self.skills[name].bid(sensed).value > 0.0:
+            elif name != self._active.name and self.skills[name].offer(sensed).value > 0.0:
                 return f"{name} is commanded"
         return ""
 
     def _arbitrate(self, sim: Simulation, sensed: Sensed, because: str) -> None:
         """Let the highest bidder take over that can begin."""
-        bids = {name: skill.bid(sensed) for name, skill in self.skills.items()}
+        bids = {name: skill.offer(sensed) for name, skill in self.skills.items()}
         if self._command is not None and bids[self._command[0]].value > 0.0:
             bid = bids[self._command[0]]
             bids[self._command[0]], self._command = Bid(bid.value + COMMANDED, f"commanded; {bid.why}"), None
