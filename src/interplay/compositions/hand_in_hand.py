@@ -8,6 +8,7 @@ from pydantic import Field
 
 import interplay as ip
 from interplay import composition as base
+from interplay.spacetime.holding import Held
 from interplay.spacetime.performing import Performance, perform
 from interplay.spacetime.rounds import Walker, together
 from interplay.spacetime.solving import Progress
@@ -51,8 +52,11 @@ class HandInHand(base.Composition):
         walked = together(
             walkers, self.p.speed, self.p.leader or None, self.p.schedule == "alternating", progress=progress
         )
-        touching = [(f"{one}/left_hand", f"{other}/right_hand") for (one, _), (other, _) in walked.hands]
-        return perform(self.name, walked.found, self.p.rounds, touching, lambda _: walked.said())
+        held = [
+            Held((f"{one}/left_grip", f"{other}/right_grip"), ((one, a), (other, b)))
+            for (one, a), (other, b) in walked.hands
+        ]
+        return perform(self.name, walked.found, self.p.rounds, between=lambda _: walked.said(), held=held)
 
 
 def _model(height: float, mass: float, shoes: bool) -> ip.Humanoid:
