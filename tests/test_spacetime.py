@@ -22,7 +22,7 @@ from interplay.spacetime.gaits import gait, guess, mirrored, paced  # noqa: E402
 from interplay.spacetime.part import MIRRORED, Part  # noqa: E402
 from interplay.spacetime.performing import perform_gait  # noqa: E402
 from interplay.spacetime.solving import solve  # noqa: E402
-from interplay.spacetime.styles import CHOSEN, style  # noqa: E402
+from interplay.spacetime.styles import style  # noqa: E402
 
 BODIES = {
     "30 joints": lambda: ip.Humanoid(1.74, 68, springs=True),
@@ -75,7 +75,7 @@ def walk_problem(kind="walk", speed=1.2, shoes=False):
     body = Body(ip.Scene().add(ip.Humanoid(1.74, 68, springs=True, shoes=shoes), "ann"), "ann")
     unknowns = Unknowns()
     phases = [phase._replace(intervals=3, seconds=max(phase.seconds, 0.1)) for phase in paced(body, kind, speed)]
-    part = Part(body, phases, style(body, weights=CHOSEN["walk"]), unknowns, guess(body, phases, speed))
+    part = Part(body, phases, style(body), unknowns, guess(body, phases, speed))
     part.wraps = MIRRORED
     step = unknowns.add("step", np.array([0.6]), 0.1, 2.0)
     return part, unknowns, [*part.blocks(), *mirrored(part, step, speed)]

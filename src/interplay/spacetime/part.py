@@ -402,7 +402,12 @@ class Part:
             a, b = p // 2, q // 2
             where.append(np.concatenate([self.tau[p], self.tau[q][order], [rates[a], rates[b]], self.over]))
             cost = self.manners[self.phase_of[a]].haste
-            constants.append(np.concatenate([[within, 0.0] if a == b and q > p else [across, across], sign, cost]))
+            seconds = [within, 0.0] if a == b and q > p else [across, across]
+            if (
+                rates[a] == rates[b]
+            ):  # one unknown counts once: second derivatives know nothing of two that are the same
+                seconds = [sum(seconds), 0.0]
+            constants.append(np.concatenate([seconds, sign, cost]))
         none = np.zeros((len(where), 0))
         kernel = self.body.kernel(("haste",), lambda: Kernel("haste", 2 * nj + 3, 2 + 2 * nj, inner))
         return Block(kernel, np.array(where), np.array(constants), none, none, lambda place, row: "")
