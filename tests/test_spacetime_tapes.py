@@ -209,3 +209,25 @@ def test_torques_to_begin_with_are_those_that_the_motion_takes():
     able = np.abs(unknowns.guess[part.tau]) < unknowns.high[part.tau] - 1e-9
     assert able.mean() > 0.9
     assert_allclose(rows[able], 0.0, atol=1e-12)
+
+
+def test_forces_to_begin_with_are_those_that_the_motion_takes():
+    """Less than half as much is left of the root's equations of motion as where corners share the weight; friction can hold them."""
+    from interplay.spacetime.gaits import GAITS, guess
+    from interplay.spacetime.part import FORCE, FRICTION, Part
+    from interplay.spacetime.styles import style
+
+    (body,) = bodies((1.74, 68))
+    for kind, speed in (("walk", 1.3), ("run", 3.0)):
+        unknowns, phases = Unknowns(), GAITS[kind][speed]
+        part = Part(body, phases, style(body, kind, speed=speed), unknowns, guess(body, phases, speed))
+        shared, stands = unknowns.guess.copy(), unknowns.high[part.force[..., 2]] > 0
+        moves = part.blocks()[0]
+        left, before = (np.linalg.norm(moves.values(x)[:, :ROOT], axis=1) for x in (unknowns.guess, shared))
+        assert left.mean() < 0.5 * before.mean()
+        force = unknowns.guess[part.force]
+        assert (force[~stands] == 0).all()
+        assert (np.linalg.norm(force[..., :2], axis=-1) <= FRICTION * force[..., 2] + 1e-12).all()
+        seconds = np.repeat([p.seconds / p.intervals / 2 for p in phases for _ in range(p.intervals)], 2)
+        carried = FORCE * force[..., 2].sum(axis=(1, 2)) @ seconds / sum(p.seconds for p in phases)
+        assert carried == pytest.approx(body.mass * body.gravity, rel=0.1)

@@ -2,12 +2,13 @@
 
     python tools/fit_guess.py > guesses.py; mv guesses.py src/interplay/spacetime/
 
-Gaits of one man at several speeds, each coordinate a Fourier series of three harmonics over the cycle, each coefficient linear in the logarithm
-of the speed. What hardly moves is left out: so much is like anybody's.
+Gaits of one man at several speeds, each coordinate a Fourier series over the cycle. What hardly moves is left out: so much is like anybody's.
+Phases as they turned out to be, for `GAITS` of gaits.py, go to the other output.
 """
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +17,7 @@ import interplay as ip
 from interplay.spacetime import guesses
 from interplay.spacetime.body import ROOT, Body
 from interplay.spacetime.gaits import Gait, gait
-from interplay.spacetime.guesses import AXIAL, SIDED, harmonics
+from interplay.spacetime.guesses import AXIAL, SIDED, UNIT, harmonics
 
 SPEEDS = {"walk": (0.5, 0.8, 1.3, 1.8, 2.0), "run": (2.0, 3.0, 4.0, 5.0)}
 
@@ -43,20 +44,24 @@ def main() -> None:
     index |= {joint.removeprefix("left_"): ROOT + k for k, joint in enumerate(body.joints) if "right_" not in joint}
     print(
         Path(guesses.__file__).read_text().partition("SERIES:")[0]
-        + "SERIES: dict[str, dict[str, tuple[tuple[float, ...], tuple[float, ...]]]] = {"
+        + "SERIES: dict[str, dict[float, dict[str, tuple[int, ...]]]] = {"
     )
+    basis = harmonics(np.arange(200) / 200)
     for kind, speeds in SPEEDS.items():
-        cycles = [cycle_of(gait(body, kind, speed)) for speed in speeds]
-        basis = harmonics(np.arange(200) / 200)
-        series = np.array([np.linalg.lstsq(basis, q, rcond=None)[0] for q in cycles])
-        over = np.stack([np.ones(len(speeds)), np.log(np.array(speeds) / body.pendulum)], axis=1)
-        fitted = np.linalg.lstsq(over, series.reshape(len(speeds), -1), rcond=None)[0].reshape(2, *series.shape[1:])
         print(f'    "{kind}": {{')
-        for name in (*AXIAL, *SIDED):
-            rows = [", ".join(f"{value + 0.0:.3f}" for value in row.round(3)) for row in fitted[:, :, index[name]]]
-            print(f'        "{name}": (\n            ({rows[0]}),\n            ({rows[1]}),\n        ),')
+        for speed in speeds:
+            found = gait(body, kind, speed)
+            spans = found.x[found.part.rate] * [phase.intervals for phase in found.part.phases]
+            row = ", ".join(f"({p.intervals}, {s:.3f})" for p, s in zip(found.part.phases, spans, strict=True))
+            print(f"{kind} {speed}: {row}", file=sys.stderr)
+            series = np.linalg.lstsq(basis, cycle_of(found), rcond=None)[0]
+            print(f"        {speed}: {{")
+            for name in (*AXIAL, *SIDED):
+                row = ", ".join(str(round(value / UNIT)) for value in series[:, index[name]])
+                print(f'            "{name}": ({row}),')
+            print("        },")
         print("    },")
-    print('}\n"""Of each gait and coordinate."""')
+    print('}\n"""Of each gait, at some speeds, of each coordinate."""')
 
 
 if __name__ == "__main__":

@@ -27,17 +27,17 @@ _RUN = ((HEEL, SWING), (FLAT, SWING), (TOE, SWING), (SWING, SWING))
 
 GAITS = {
     "walk": {
-        0.5: _row(_WALK, (2, 0.062), (4, 0.198), (11, 0.544), (2, 0.030)),
-        0.8: _row(_WALK, (2, 0.079), (2, 0.080), (11, 0.470), (2, 0.037)),
-        1.3: _row(_WALK, (3, 0.073), (2, 0.012), (10, 0.354), (4, 0.111)),
+        0.5: _row(_WALK, (2, 0.063), (4, 0.206), (11, 0.558), (2, 0.038)),
+        0.8: _row(_WALK, (2, 0.085), (2, 0.071), (11, 0.481), (2, 0.044)),
+        1.3: _row(_WALK, (3, 0.073), (2, 0.012), (10, 0.353), (4, 0.112)),
         1.8: _row(_WALK, (2, 0.043), (2, 0.010), (5, 0.152), (8, 0.239)),
-        2.0: _row(_WALK, (2, 0.038), (2, 0.010), (6, 0.144), (8, 0.230)),
+        2.0: _row(_WALK, (2, 0.037), (2, 0.010), (6, 0.147), (8, 0.229)),
     },
     "run": {
-        2.0: _row(_RUN, (2, 0.034), (5, 0.112), (6, 0.144), (4, 0.063)),
-        3.0: _row(_RUN, (3, 0.031), (5, 0.114), (6, 0.110), (7, 0.111)),
-        4.0: _row(_RUN, (3, 0.025), (7, 0.090), (7, 0.083), (14, 0.124)),
-        5.0: _row(_RUN, (4, 0.026), (8, 0.074), (7, 0.064), (20, 0.136)),
+        2.0: _row(_RUN, (2, 0.034), (5, 0.112), (6, 0.145), (4, 0.063)),
+        3.0: _row(_RUN, (3, 0.032), (5, 0.115), (6, 0.107), (7, 0.110)),
+        4.0: _row(_RUN, (3, 0.025), (7, 0.091), (7, 0.084), (14, 0.126)),
+        5.0: _row(_RUN, (4, 0.027), (9, 0.074), (8, 0.064), (20, 0.136)),
     },
 }
 """Phases of half a cycle, at some speeds [m/s] of a man of 1.74 m: so many intervals, and about as long as they turn out to be."""
@@ -68,7 +68,7 @@ def guess(body: Body, phases: Sequence[Phase], speed: float) -> Course:
     """Return about what a gait is, of joints that a body has, by its speed and size; feet are not where they should be."""
     kind = "run" if phases[-1].left == SWING else "walk"
     seconds = sum(p.seconds for p in phases)
-    times = np.linspace(0.0, seconds, 41)
+    times = np.linspace(0.0, seconds, 161)
     first, q = times / (2.0 * seconds), np.tile(body.coordinates(body.scene.qpos), (len(times), 1))
 
     def goes(name: str, cycle: np.ndarray) -> np.ndarray:
@@ -86,7 +86,7 @@ def guess(body: Body, phases: Sequence[Phase], speed: float) -> Course:
         found = body.doing(joint)
         if found is not None and (swings or "elbow" not in joint):
             q[:, found[0]] = found[1] * goes(*given)
-    return Course(times, q, np.gradient(q, times, axis=0))
+    return Course(times, q, np.gradient(q, times, axis=0, edge_order=2))
 
 
 class Gait(NamedTuple):

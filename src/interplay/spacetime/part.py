@@ -16,6 +16,7 @@ import numpy as np
 
 from interplay.spacetime.blocks import INF, Block, Kernel, Unknowns
 from interplay.spacetime.body import ROOT, SIDES, Body, Point
+from interplay.spacetime.carrying import forces_taken
 from interplay.spacetime.feet import CLEARANCE, FLAT, HEEL, SWING, TOE, feet_stand
 from interplay.spacetime.limbs import limbs_apart
 
@@ -156,6 +157,7 @@ class Part:
                 bound[p, side, list(corners)] = 10.0 * body.mass * body.gravity / FORCE
         if begin.force is not None:
             force = np.clip(begin.at(between, begin.force) / FORCE, -bound, bound)
+        self._forces_known = begin.force is not None
         floor = bound.copy()
         floor[..., 2] = 0.0
         self.force = unknowns.add("forces", force, -floor, bound)
@@ -257,16 +259,20 @@ class Part:
     def _dynamics(self) -> list[Block]:
         """Return equations of motion and what is minimised, of the phases of each manner."""
         blocks, unknowns, guess = [], self.unknowns, self.unknowns.guess
-        unknown = not guess[self.tau].any()  # nothing is known of torques: those that the motion takes
+        unknown = not guess[self.tau].any()  # nothing is known of torques and forces: those that the motion takes
         for manner in {id(manner): manner for manner in self.manners}.values():
             mine = [i for i in range(self.intervals) if self.manners[self.phase_of[i]] is manner]
-            blocks.append(self._moves(manner, mine))
+            moves = self._moves(manner, mine)
+            blocks.append(moves)
             if unknown:
-                taken, of = (
-                    blocks[-1].values(guess)[:, ROOT : self.body.n],
-                    self.tau[np.repeat(mine, 2) * 2 + np.tile([0, 1], len(mine))],
-                )
-                guess[of] = np.clip(taken, unknowns.low[of], unknowns.high[of])
+                points = np.repeat(mine, 2) * 2 + np.tile([0, 1], len(mine))
+                tau, force = self.tau[points], self.force[points]
+                if not self._forces_known:
+                    first, carries = 4 * self.body.n + 1 + tau.shape[1], unknowns.high[force[..., 2]] > 0
+                    taken = forces_taken(moves, guess, first, carries.reshape(len(points), -1), FRICTION)
+                    guess[force] = np.clip(taken.reshape(force.shape), unknowns.low[force], unknowns.high[force])
+                taken = moves.values(guess)[:, ROOT : self.body.n]
+                guess[tau] = np.clip(taken, unknowns.low[tau], unknowns.high[tau])
         return blocks
 
     def _moves(self, style: Style, intervals: Sequence[int]) -> Block:

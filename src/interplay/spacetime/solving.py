@@ -197,6 +197,8 @@ def _solved(
 _PLAIN = {
     "ipopt.mu_strategy": "adaptive",
     "ipopt.mu_oracle": "probing",
+    "ipopt.mu_init": 0.1,
+    "ipopt.bound_mult_init_method": "mu-based",
     "ipopt.mu_min": OPTIMAL / 11,
     "ipopt.mu_max": 0.1,
     "ipopt.perturb_dec_fact": 0.1,
