@@ -19,6 +19,7 @@ from interplay.constraints.manner import Manner
 from interplay.constraints.stability import StabilityRegion, stability_region
 from interplay.control.controller import NOBODY, Demands
 from interplay.control.dump import write_dump
+from interplay.control.force import ForceController
 from interplay.control.independent import IndependentController
 from interplay.control.integrated import IntegratedController
 from interplay.control.perception import late_steps
@@ -52,6 +53,7 @@ CONTROLLERS = {
     "independent": IndependentController,
     "prioritised": PrioritisedController,
     "servos": ServosController,
+    "force": ForceController,
 }
 """One program over all; one program per character, in sequence; one over all for each priority, in sequence; no program: joint PD."""
 

@@ -51,6 +51,27 @@ class Feature(NamedTuple):
     bias: np.ndarray
 
 
+class Effort(NamedTuple):
+    """What an objective wants to push with, where forces are controlled (liu2012): it is the character's, on all else."""
+
+    wrench: np.ndarray
+    """W^d (k,) [N, N·m] …"""
+    dofs: np.ndarray
+    """… by which DOFs (n,) …"""
+    jacobian: np.ndarray
+    """… (k, n) …"""
+    weight: float
+    """… and the weight of what it is off [1/N²]."""
+    most: np.ndarray
+    """What it may be at most (k,) [N, N·m]."""
+    leads: str = ""
+    """The surface that it leads, if it does: no balance counts on what touches there."""
+
+
+EFFORT = 100.0
+"""How many times more a weight counts where forces are controlled: those of centre of mass, trunk and hands are then liu2012's 10⁴, 10³, 2·10³."""
+
+
 class Objective(Demand):
     """Subclasses say which DOFs a feature moves with (``bind``) and what it is at a state (``feature``)."""
 
@@ -125,6 +146,16 @@ class Objective(Demand):
     def add_to(self, terms: Kinematics, time: float, cost: Any) -> None:
         """Add this objective's quadratic cost; ``cost`` is the controller's :class:`interplay.control.cost.Cost`."""
         cost.add(self, self.weight_at(terms, time), self.feature(terms, time))
+
+    def effort(self, terms: Kinematics, time: float) -> Effort | None:
+        """Return what it wants to push with, where forces are controlled; None: nothing, it is not heeded there."""
+        return None
+
+    def pulled(self, x: Feature, damping: float | None = None) -> np.ndarray:
+        """Return −k(x − x_ref) − d(ẋ − ẋ_ref) (k,), where the former is limited so that it approaches no faster than ``max_speed``."""
+        d = self.damping if damping is None else damping
+        size, fastest = self.stiffness * float(np.sqrt(x.error @ x.error)), self.max_speed * self.damping
+        return -self.stiffness * min(1.0, fastest / size if size > 0.0 else 1.0) * x.error - d * x.velocity
 
     def error(self, terms: Kinematics, time: float) -> np.ndarray:
         """Return x ⊖ x_ref at the present state."""

@@ -9,10 +9,13 @@ import numba
 import numpy as np
 
 from interplay.errors import InputError
-from interplay.objectives.base import Feature, Objective
+from interplay.objectives.base import EFFORT, Effort, Feature, Objective
 from interplay.objectives.reference import Reference, as_reference
 from interplay.scene.kinematics import Kinematics, point_column, point_motion
 from interplay.scene.scene import Scene
+
+MOST = 20.0
+"""What a centre of mass is pulled by at most, where forces are controlled [N/kg]."""
 
 
 class Com(Objective):
@@ -49,6 +52,8 @@ class Com(Objective):
             raise InputError(f"Com: nothing among {self.models or scene.names} can move")
         terms = scene.rest
         self.dofs = np.concatenate([terms.tree_dofs(t) for t in trees])
+        self.own = self.dofs
+        """The DOFs of the trees whose centre of mass it is."""
         m = scene.model
         self._bodies = np.concatenate(
             [np.arange(m.tree_bodyadr[t], m.tree_bodyadr[t] + m.tree_bodynum[t]) for t in trees]
@@ -81,6 +86,17 @@ class Com(Objective):
         """Return position, velocity, Jacobian and bias of the group's COM, on the axes chosen."""
         reference = self.reference.at(time)
         return Feature(*_com_on_axes(*terms.massive, self._bodies, self.dofs, self._dof_body, self.axes, *reference))
+
+    def effort(self, terms: Kinematics, time: float) -> Effort:
+        """Return the force on the centre of mass (5) that would move it as the objective wants."""
+        x, mass = self.eased(self.feature(terms, time)), float(terms.body_mass[self._bodies].sum())
+        jacobian = self.motion(terms, self.own)[1][self.axes]
+        most = np.full(self.dim, MOST * mass)
+        return Effort(mass * self.pulled(x), self.own, jacobian, EFFORT * self.weight_at(terms, time), most)
+
+    def eased(self, x: Feature) -> Feature:
+        """Return what of a feature pulls: all of it."""
+        return x
 
     def places(self, terms: Kinematics, time: float) -> tuple[np.ndarray, np.ndarray] | None:
         """Return the centre of mass, and its reference on the axes chosen."""

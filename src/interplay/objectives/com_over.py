@@ -52,11 +52,10 @@ class ComOver(Com):
         self._sites = np.array([scene.site(name) for name in self.over])
         super().bind(scene)
         m, terms = scene.model, scene.rest
-        self._own = self.dofs
         self._site_body = m.site_bodyid[self._sites].astype(np.int64)
         chains = [terms.chain(int(body)) for body in self._site_body]
-        self.dofs = np.unique(np.concatenate([self._own, *chains]))
-        self._columns = np.searchsorted(self.dofs, self._own)
+        self.dofs = np.unique(np.concatenate([self.own, *chains]))
+        self._columns = np.searchsorted(self.dofs, self.own)
 
     def about(self) -> tuple[str, ...]:
         """Return the group, what it is over and the axes."""
@@ -73,7 +72,7 @@ class ComOver(Com):
             *_over(
                 *terms.massive,
                 self._bodies,
-                self._own,
+                self.own,
                 self._dof_body,
                 terms.site_xpos,
                 terms.chain_start,
@@ -88,12 +87,13 @@ class ComOver(Com):
         )
 
     def add_to(self, terms: Kinematics, time: float, cost: Any) -> None:
-        """Add the cost; what is far off pulls less than it is far."""
-        x = self.feature(terms, time)
+        """Add the cost."""
+        cost.add(self, self.weight_at(terms, time), self.eased(self.feature(terms, time)))
+
+    def eased(self, x: Feature) -> Feature:
+        """Return a feature of which what is far off pulls less than it is far."""
         size = float(np.sqrt(x.error @ x.error))
-        if size > self._near:
-            x = x._replace(error=np.sqrt(self._near / size) * x.error)
-        cost.add(self, self.weight_at(terms, time), x)
+        return x._replace(error=np.sqrt(self._near / size) * x.error) if size > self._near else x
 
     def places(self, terms: Kinematics, time: float) -> tuple[np.ndarray, np.ndarray] | None:
         """Return the centre of mass, and where it should be over the surfaces."""

@@ -94,8 +94,12 @@ class Posture(Objective):
 
     def add_to(self, terms: Kinematics, time: float, cost: Any) -> None:
         """Add a diagonal cost; the pull of each joint is limited to its own speed."""
-        pull = self.damping * self.max_speed
-        rate = _rate(
+        rate = self.pull(terms, time)
+        cost.add_diagonal(self.dofs, self.weight * self.level(time), self.row_weights_at(time, cost), rate)
+
+    def pull(self, terms: Kinematics, time: float) -> np.ndarray:
+        """Return k e + d (q̇ − q̇_ref) − q̈_ref of each joint (k,)."""
+        return _rate(
             terms.qpos,
             terms.qvel,
             self._adr,
@@ -103,10 +107,9 @@ class Posture(Objective):
             *self.reference.at(time),
             self.stiffness,
             self.damping,
-            pull,
+            self.damping * self.max_speed,
             self._firmness,
         )
-        cost.add_diagonal(self.dofs, self.weight * self.level(time), self.row_weights_at(time, cost), rate)
 
     def row_weights_at(self, time: float, cost: Any) -> np.ndarray:
         """Return what multiplies the weight of each joint at a time."""
