@@ -21,14 +21,12 @@ FASTEST, TURNS = 1.5, 3.0
 """How fast a hand's aim moves and turns at most [m/s, rad/s]: input may jump."""
 LEANS, STRETCHED = 0.25, 0.97
 """How far a shoulder follows a hand [m], and how much of an arm's length is used."""
-PRESSED, RAISED = 0.4, 0.6
+PRESSED, RAISED = 0.4, 0.25
 """Seconds in which a hand comes to press as it should, or lets go; and in which it takes up what a thing weighs."""
 LEANING = 20.0
 """How fast a hand that pushes presses more by itself [N/s]."""
 EASES = 60.0
 """How fast a hand that pushes eases off at most [N/s]: she must come back over her feet."""
-LIFTS = 4.0
-"""By what part of a thing's weight the force that carries it grows, a second and a metre that the hand is below its aim [1/(m·s)], times 100."""
 TURNED = 0.25
 """From how near a palm turns towards what it is about to touch [m]."""
 GONE = 2.0
@@ -128,18 +126,15 @@ class Hand:
         self.intention.update(Seen(face.distance, approach, touches, pressing / max(asked, 1e-9)), sim.time)
         return face
 
-    def lead(self, sim: Simulation, face: Face | None, press: float, weight: float) -> None:
-        """Move the aim and the offset: so hard should it press [N] when it holds, and so much of a weight bear at most [N]."""
+    def lead(self, sim: Simulation, face: Face | None, press: float, weight: float, between: bool) -> None:
+        """Move the aim and the offset: so hard should it press [N] when it holds, and so much of a weight bear [N]."""
         marker, dt, means = self.marker(sim), sim.dt, self.intention.means
         holds = means in (TIGHTENING, MANIPULATING)
         # What presses from both sides costs no balance, what pushes does: it grows no faster than she can lean.
-        grows, falls = dt * (press / PRESSED if weight else LEANING), dt * max(press, self.pressed, LEANING) / PRESSED
+        grows, falls = dt * (press / PRESSED if between else LEANING), dt * max(press, self.pressed, LEANING) / PRESSED
         self.pressed += float(np.clip((press if holds else 0.0) - self.pressed, -falls, grows))
-        below = marker[2] - sim.terms.site_xpos[self.site][2]
-        rate = np.clip(100.0 * LIFTS * below * weight * dt, -weight * dt / RAISED, weight * dt / RAISED)
-        self.carried = float(np.clip(self.carried + rate, 0.0, 1.2 * weight)) if means == MANIPULATING and weight else max(
-            0.0, self.carried - 200.0 * dt
-        )
+        borne, most = weight if means == MANIPULATING else 0.0, dt * max(weight, 100.0) / RAISED
+        self.carried += float(np.clip(borne - self.carried, -most, most))
         goal = marker
         if face is not None:
             if holds or means == RELEASING:
@@ -150,7 +145,7 @@ class Hand:
                 off = float((goal[:3] - face.place) @ face.normal)
                 if holds or self.pressed > GONE:  # it presses less and less before it lets go
                     now = float((self.aim.pose[:3] - face.place) @ face.normal)
-                    slowly = np.inf if weight else now + EASES / self.objective.gains[0][0] * dt
+                    slowly = np.inf if between else now + EASES / self.objective.gains[0][0] * dt
                     goal[:3] -= max(off - min(0.0, slowly), 0.0) * face.normal
             else:
                 self._latched = None

@@ -11,6 +11,7 @@ from interplay.constraints.contact import Contact
 from interplay.errors import InputError
 from interplay.handling.hand import SAFE, Hand
 from interplay.handling.intention import IDLE, MANIPULATING, RELEASING, TIGHTENING
+from interplay.handling.operator import HANDS
 from interplay.handling.stepping import Step
 from interplay.handling.thing import Face, Thing
 from interplay.motion.behaviour import Listener
@@ -25,14 +26,13 @@ from interplay.objectives.reference import Sample
 if TYPE_CHECKING:
     from interplay.simulation import Simulation
 
-HANDS = ("left", "right")
 WITHIN = 0.6
 """How near an operator's hand must be to a thing that it may mean [m]."""
 OPPOSITE = -0.5
 """Two hands hold a thing between them when the cosine between the faces they are at is below this."""
 PUSHES = 0.5
 """Part of what friction holds that a hand presses with by itself when it pushes: the rest is the operator's."""
-ARMS = {"shoulder": 0.1, "elbow": 0.1, "wrist": 0.3, "forearm": 0.3, "clavicle": 0.5}
+ARMS = {"shoulder_flexion": 0.1, "shoulder_abduction": 0.5, "shoulder_rotation": 0.3, "elbow": 0.1, "wrist": 0.3, "forearm": 0.3, "clavicle": 0.5}
 """How firmly arms keep their posture, of what the rest does: hands lead them."""
 LOWER = 0.045
 """By how much lower than she stood her centre of mass is while she works, of its height: knees keep their bend, also in a step."""
@@ -40,30 +40,6 @@ MOST, LEAST, HEEL, G = 400.0, 20.0, 0.04, 9.81
 """What a hand presses with at most, and what always, whatever her balance [N]; how far from her heels the pressure of her feet keeps [m]."""
 FILTER, EVERY = 0.1, 0.05
 """Seconds over which the forces on hands are averaged before the centre of mass follows, and from one look at the stable region to the next."""
-
-
-def operator_hands(sim: Simulation, model: str, low: Sequence[float], high: Sequence[float]) -> dict[str, Control]:
-    """Declare the live controls that are an operator's hands, where the character's are, and return them by side."""
-    out = {}
-    for side in HANDS:
-        site = sim.scene.site(f"{model}/{side}_palm")
-        from interplay.maths.rotations import quaternion_of
-        from interplay.objectives.pose import pose_value
-
-        pose = pose_value(sim.terms.site_xpos[site], quaternion_of(sim.terms.site_xmat[site].reshape(3, 3)))
-        out[side] = sim.live.add_control(
-            Control(
-                f"{model} {side} hand",
-                "pose",
-                pose,
-                low,
-                high,
-                max_speed=1.5,
-                max_turn=3.0,
-                help=f"the operator's {side} hand",
-            )
-        )
-    return out
 
 
 class Place:
@@ -126,7 +102,7 @@ class Operated:
         self._press_along = None if between or not ways else -np.mean(ways, axis=0) / np.linalg.norm(np.mean(ways, axis=0))
         for side, hand in self.hands.items():
             press, weight = self._pressing(between)
-            hand.lead(sim, faces[side], press, weight)
+            hand.lead(sim, faces[side], press, weight * self._borne(sim), between)
         self._walk(sim, between)
         self._balance(sim)
 
@@ -144,8 +120,7 @@ class Operated:
             raise InputError(f"Operated {self.model!r}: it lives in the simulated world; expected world='simulated'")
         self._things = [Thing(sim.scene, name) for name in self._names]
         self.hands = {side: Hand(sim, self.model, side, self._controls[side]) for side in HANDS}
-        terms, names = sim.terms, soles(self.model)
-        self._place = Place(sim.middle(*names)[:2].copy())
+        self._place = Place(sim.middle(*soles(self.model))[:2].copy())
         self._goal = self._place.place.copy()
         height = float(sim.com(self.model)[0][2])
         self._objectives = [
@@ -156,7 +131,6 @@ class Operated:
             Com(self.model, reference=(1.0 - LOWER) * height, axes="z", weight=100.0, stiffness=30.0, max_speed=0.1),
             *(hand.objective for hand in self.hands.values()),
         ]
-        del terms
 
     def _nearest(self, sim: Simulation) -> Thing | None:
         """Return the thing that is meant: the one it holds, else the nearest to both hands, if it is near."""
@@ -182,6 +156,17 @@ class Operated:
         if between:
             return SAFE * weight / (2.0 * friction), 0.5 * weight
         return PUSHES * 0.5 * friction * weight, 0.0
+
+    def _borne(self, sim: Simulation) -> float:
+        """Return what part of the weight of what is meant nothing else than she carries."""
+        if self.meant is None:
+            return 0.0
+        m, mine, support = sim.scene.model, sim.scene.trees(self.model), 0.0
+        for (first, second), force in zip(sim.touches.bodies.tolist(), sim.touches.force, strict=True):
+            for thing, other, sign in ((first, second, 1.0), (second, first, -1.0)):
+                if thing in self.meant.bodies and int(m.body_treeid[other]) not in mine:
+                    support += sign * float(force[2])
+        return float(np.clip(1.0 - support / self.meant.weight, 0.0, 1.0))
 
     def _asked(self, side: str) -> float:
         """Return the force at which a hand is firm [N]."""

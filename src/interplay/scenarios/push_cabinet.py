@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import numpy as np
 from pydantic import Field
 
 import interplay as ip
 from interplay import scenario as base
-from interplay.handling.operated import Operated, operator_hands
-from interplay.maths.rotations import quaternion_of
+from interplay.handling.operated import Operated
+from interplay.handling.operator import Manner, Waypoint, lead, operator_hands
 
 _READY = {"shoulder_flexion": 0.3, "elbow_flexion": 1.9, "shoulder_abduction": 0.15}
 """Her arms [rad]."""
@@ -34,6 +33,8 @@ class PushCabinet(base.Scenario):
         leans: bool = Field(True, description="whether her centre of mass goes where the hands' forces want it")
         push: float = Field(0.45, ge=0, le=1, description="how far the operator's hands go on where the cabinet is [m]")
         speed: float = Field(0.1, ge=0.01, le=1, description="of these hands [m/s]")
+        tremor: float = Field(0.0, ge=0, le=0.03, description="of the operator's hands, root mean square [m]")
+        dropouts: float = Field(0.0, ge=0, le=2, description="how often a second nothing is heard of them for a while")
         height: float = Field(1.25, ge=0.8, le=1.6, description="of these hands [m]")
 
     p: Parameters
@@ -53,16 +54,18 @@ class PushCabinet(base.Scenario):
         hands = operator_hands(sim, "ann", (-0.5, -1.0, 0.3), (3.0, 1.0, 2.0))
         sim.behaviour = Operated("ann", ["cabinet"], hands, leans=self.p.leans, step=self.p.step)
         k = self.scale(1.74)
-        face, up = 0.8 * k, quaternion_of(np.array([[0.0, 0.0, 1.0], [0.0, -1.0, 0.0], [1.0, 0.0, 0.0]]))
-        for side, y in (("left", 0.2), ("right", -0.2)):
-            def at(time: float, x: float, side: str = side, y: float = y) -> None:
-                place = ip.pose_value((x, k * y, k * self.p.height), up)
-                sim.live.targets.append(ip.Target(round(time, 3), f"ann {side} hand", place))
+        face, seconds, high = 0.8 * k, self.p.push / self.p.speed, k * self.p.height
 
-            at(0.5, face - 0.12)
-            begin, seconds = 4.0, self.p.push / self.p.speed
-            for part in np.linspace(0.0, 1.0, round(10 * seconds) + 1)[1:]:
-                at(begin + part * seconds, face - 0.12 + part * (0.12 + self.p.push))
-            for part in np.linspace(0.0, 1.0, 11)[1:]:
-                at(begin + seconds + 1.0 + part, face + self.p.push - part * (self.p.push + 0.3))
-        sim.live.targets.sort(key=lambda target: target.time)
+        def at(time: float, x: float) -> Waypoint:
+            return Waypoint(time, (x, 0.0, high), 0.0, 0.2 * k)
+
+        on = face + self.p.push
+        ways = [
+            at(1.5, face - 0.12),
+            at(4.0, face - 0.12),
+            at(4.0 + 0.12 / self.p.speed, face),
+            at(4.0 + 0.12 / self.p.speed + seconds, on),
+        ]
+        last = ways[-1].time
+        ways += [at(last + 1.0, on), at(last + 3.0, face - 0.3)]
+        lead(sim, "ann", ways, fingers=(0, 0, 1), facing=(1, 0, 0), manner=Manner(self.p.tremor, self.p.dropouts))
