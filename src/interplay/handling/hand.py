@@ -25,8 +25,9 @@ PRESSED, RAISED = 0.4, 0.25
 """Seconds in which a hand comes to press as it should, or lets go; and in which it takes up what a thing weighs."""
 LEANING = 20.0
 """How fast a hand that pushes presses more by itself [N/s]."""
-EASES = 60.0
-"""How fast a hand that pushes eases off at most [N/s]: she must come back over her feet."""
+EASES, DEEP = 40.0, 0.005
+"""How fast a hand that pushes eases off at most [N/s], and by its aim: she must come back over her feet; an aim no deeper in a
+thing than this [m] presses no more."""
 TURNED = 0.25
 """From how near a palm turns towards what it is about to touch [m]."""
 GONE = 2.0
@@ -131,7 +132,8 @@ class Hand:
         marker, dt, means = self.marker(sim), sim.dt, self.intention.means
         holds = means in (TIGHTENING, MANIPULATING)
         # What presses from both sides costs no balance, what pushes does: it grows no faster than she can lean.
-        grows, falls = dt * (press / PRESSED if between else LEANING), dt * max(press, self.pressed, LEANING) / PRESSED
+        quickly = max(press, self.pressed, LEANING) / PRESSED
+        grows, falls = dt * (press / PRESSED if between else LEANING), dt * (quickly if between else EASES)
         self.pressed += float(np.clip((press if holds else 0.0) - self.pressed, -falls, grows))
         borne, most = weight if means == MANIPULATING else 0.0, dt * max(weight, 100.0) / RAISED
         self.carried += float(np.clip(borne - self.carried, -most, most))
@@ -143,8 +145,8 @@ class Hand:
                     self._latched = quaternion_of(turn)
                 goal[3:] = quaternion_of(rotation(marker[3:]) @ rotation(self._latched))
                 off = float((goal[:3] - face.place) @ face.normal)
-                if holds or self.pressed > GONE:  # it presses less and less before it lets go
-                    now = float((self.aim.pose[:3] - face.place) @ face.normal)
+                now = float((self.aim.pose[:3] - face.place) @ face.normal)
+                if holds or self.pressed > GONE or now < -DEEP:  # it presses less and less before it lets go
                     slowly = np.inf if between else now + EASES / self.objective.gains[0][0] * dt
                     goal[:3] -= max(off - min(0.0, slowly), 0.0) * face.normal
             else:

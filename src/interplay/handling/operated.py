@@ -36,7 +36,7 @@ ARMS = {"shoulder_flexion": 0.1, "shoulder_abduction": 0.5, "shoulder_rotation":
 """How firmly arms keep their posture, of what the rest does: hands lead them."""
 LOWER = 0.045
 """By how much lower than she stood her centre of mass is while she works, of its height: knees keep their bend, also in a step."""
-MOST, LEAST, HEEL, G = 400.0, 20.0, 0.04, 9.81
+MOST, LEAST, HEEL, G = 400.0, 20.0, 0.11, 9.81
 """What a hand presses with at most, and what always, whatever her balance [N]; how far from her heels the pressure of her feet keeps [m]."""
 FILTER, EVERY = 0.1, 0.05
 """Seconds over which the forces on hands are averaged before the centre of mass follows, and from one look at the stable region to the next."""
