@@ -16,6 +16,9 @@ from interplay.control.dump import load_dump
 from interplay.control.plan import Plan, Servo
 from interplay.control.state import State, Touching
 from interplay.errors import ContactError, FallError, InputError, InterplayError, SceneError, SolverError, StateError
+from interplay.handling.operated import Operated
+from interplay.handling.operator import Manner as OperatorManner
+from interplay.handling.operator import Waypoint, lead_hands, operator_hands
 from interplay.io.arrays import write_recording
 from interplay.io.recorder import Recorder
 from interplay.io.recording import Recording
@@ -41,6 +44,7 @@ from interplay.objectives.com_over import ComOver
 from interplay.objectives.custom import Custom
 from interplay.objectives.force import ContactForce
 from interplay.objectives.gaze import Gaze
+from interplay.objectives.handling import Handling
 from interplay.objectives.joint import JointAngle
 from interplay.objectives.line_balance import LineBalance
 from interplay.objectives.loose import Loose
@@ -103,6 +107,7 @@ __all__ = [
     "Gait",
     "Gaze",
     "GivesWay",
+    "Handling",
     "Humanoid",
     "InputError",
     "InterplayError",
@@ -121,6 +126,8 @@ __all__ = [
     "Model",
     "MovingPlatform",
     "Objective",
+    "Operated",
+    "OperatorManner",
     "Orientation",
     "Outcome",
     "Part",
@@ -165,13 +172,22 @@ __all__ = [
     "Walk",
     "Walker",
     "Wall",
+    "Waypoint",
     "World",
     "blocks",
     "clip_from_recording",
     "conditions",
     "export",
     "import_files",
+    "interplay.io.clips.importing",
+    "interplay.io.clips.recorded",
+    "interplay.io.export",
+    "interplay.runs.run",
+    "interplay.spacetime.editing",
+    "interplay.spacetime.words",
+    "lead_hands",
     "load_dump",
+    "operator_hands",
     "pose_value",
     "repertoire",
     "run",

@@ -129,12 +129,13 @@ def run(
     targets: Targets = None,
     world: World = None,
     controller: Annotated[
-        str,
+        str | None,
         typer.Option(
             help="One program over all (integrated), one per character, in sequence (independent), one over all for each "
-            "priority, in sequence (prioritised), or none: joint PD to the posture (servos)."
+            "priority, in sequence (prioritised), one of wrenches alone (force), or none: joint PD to the posture (servos); "
+            "by default the scenario's own."
         ),
-    ] = "integrated",
+    ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Continue the recording in --out.")] = False,
     on_fall: Annotated[
         str, typer.Option(help="When someone falls: stop (exit code 1), or continue with the others.")

@@ -19,7 +19,12 @@ Seconds = Annotated[float, typer.Option(help="Simulated seconds of each seed.")]
 Settings = Annotated[
     list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Parameter of the scenario; may be repeated.")
 ]
-Controller = Annotated[str, typer.Option(help="integrated, independent, prioritised, or servos: joint PD alone.")]
+Controller = Annotated[
+    str | None,
+    typer.Option(
+        help="integrated, independent, prioritised, force, or servos: joint PD alone; by default the scenario's own."
+    ),
+]
 World = Annotated[str | None, typer.Option(help="direct, rigid or simulated; by default the scenario's own.")]
 
 
@@ -29,7 +34,7 @@ def trials(
     seeds: Seeds = "0:10",
     seconds: Seconds = 20.0,
     set_: Settings = None,
-    controller: Controller = "integrated",
+    controller: Controller = None,
     world: World = None,
     workers: Workers = "2",
 ) -> None:

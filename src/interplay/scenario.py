@@ -63,6 +63,8 @@ class Scenario:
     camera: ClassVar[Camera] = Camera()
     world: ClassVar[str | None] = None
     """The world it is played in unless another is named; None: the controller's natural one."""
+    controller: ClassVar[str] = "integrated"
+    """The controller it is played with unless another is named."""
     sources: ClassVar[tuple[str, ...]] = ()
     """Texts of the scenario file, and of those it is based on, that it was read from."""
 
@@ -122,10 +124,10 @@ class Scenario:
         solver: str = solvers.DEFAULT,
         seed: int = 0,
         world: str | None = None,
-        controller: str = "integrated",
+        controller: str | None = None,
     ) -> Simulation:
-        """Return a simulation ready to step; in the scenario's own world unless another is named."""
-        world = self.world if world is None else world
+        """Return a simulation ready to step; in the scenario's own world and with its own controller unless others are named."""
+        world, controller = (self.world if world is None else world), controller or self.controller
         step = dt if dt is not None else self.dt
         if isinstance(step, (int, float)) and step > self.longest_dt:
             raise InputError(f"dt: {step:g} s is too long for {self.name!r}; expected at most {self.longest_dt:g} s")

@@ -55,7 +55,7 @@ CONTROLLERS = {
     "servos": ServosController,
     "force": ForceController,
 }
-"""One program over all; one program per character, in sequence; one over all for each priority, in sequence; no program: joint PD."""
+"""One program over all; one per character, in sequence; one over all for each priority, in sequence; no program: joint PD; one of wrenches."""
 
 ON_FALL = {"stop": "stop", "continue": "continue"}
 """What a run does when someone falls."""
@@ -84,10 +84,11 @@ class Simulation:
     ):
         """Take the scene, the control step [s], the QP solver, the world, the seed of the random generator and the controller.
 
+        ``controller="force"`` makes torques of wrenches that objectives want, by statics;
         ``controller="independent"`` solves one program per character instead of one over all, to compare with;
         ``controller="prioritised"`` serves objectives strictly by their ``priority`` instead of by weights alone; ``controller="servos"``
         holds the posture by joint PD, and no more. The world is the controller's natural one unless named: ``direct`` for programs over
-        all, ``rigid`` for independent ones, ``simulated`` for servos.
+        all, ``rigid`` for independent ones, ``simulated`` for servos and forces.
         When someone falls, ``run`` stops with a :class:`interplay.FallError`, or goes on (``on_fall="continue"``): see ``fallen``.
         ``manner`` is how firmly plans may ask of contacts and limits, where that is not as the world says (for experiments).
         """

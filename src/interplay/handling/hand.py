@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from interplay.handling.intention import IDLE, MANIPULATING, RELEASING, TIGHTENING, Intention, Seen
+from interplay.handling.intention import HOLDING, MANIPULATING, RELEASING, Intention, Seen
 from interplay.handling.thing import Face, Thing
 from interplay.maths.rotations import quaternion_of, rotation, turn_from, turned
 from interplay.objectives.handling import Handling
@@ -112,6 +112,10 @@ class Hand:
             wanted[:3] = shoulder + away * most / far
         return wanted
 
+    def off(self, sim: Simulation, thing: Thing) -> float:
+        """Return how far the operator's hand is off a thing [m], negative inside."""
+        return thing.face(sim.terms, self.marker(sim)[:3], sim.terms.site_xpos[self.site]).distance
+
     def look(self, sim: Simulation, thing: Thing | None, asked: float) -> Face | None:
         """See what the hand means with a thing, of which so much is asked [N] until it is firm."""
         self._feel(sim, thing)
@@ -130,7 +134,7 @@ class Hand:
     def lead(self, sim: Simulation, face: Face | None, press: float, weight: float, between: bool) -> None:
         """Move the aim and the offset: so hard should it press [N] when it holds, and so much of a weight bear [N]."""
         marker, dt, means = self.marker(sim), sim.dt, self.intention.means
-        holds = means in (TIGHTENING, MANIPULATING)
+        holds = means in HOLDING
         # What presses from both sides costs no balance, what pushes does: it grows no faster than she can lean.
         quickly = max(press, self.pressed, LEANING) / PRESSED
         grows, falls = dt * (press / PRESSED if between else LEANING), dt * (quickly if between else EASES)
@@ -213,6 +217,3 @@ def _palm_on(normal: np.ndarray, fingers: np.ndarray) -> np.ndarray:
         x = np.array([0.0, 0.0, 1.0]) - z[2] * z
     x /= np.linalg.norm(x)
     return np.column_stack([x, np.cross(z, x), z])
-
-
-__all__ = ["IDLE", "SAFE", "Hand"]

@@ -19,6 +19,9 @@ IDLE, APPROACHING, TIGHTENING, MANIPULATING, RELEASING = (
     "releasing",
 )
 
+HOLDING = (TIGHTENING, MANIPULATING)
+"""What a hand means that is on a thing and stays there."""
+
 
 class Thresholds(NamedTuple):
     """When a hand is near, moves, and presses."""
@@ -33,6 +36,9 @@ class Thresholds(NamedTuple):
     """… and what is firm remains so down to this."""
     patience: float = 0.1
     """Seconds for which another intention must be seen before it counts."""
+
+
+USUAL = Thresholds()
 
 
 class Seen(NamedTuple):
@@ -51,7 +57,7 @@ class Seen(NamedTuple):
 class Intention:
     """What one hand means now, and why."""
 
-    def __init__(self, thresholds: Thresholds = Thresholds()):
+    def __init__(self, thresholds: Thresholds = USUAL):
         """Begin idle."""
         self.thresholds = thresholds
         self.means, self.why, self.since = IDLE, "nothing has been seen", 0.0
@@ -79,7 +85,7 @@ class Intention:
 
 def decide(seen: Seen, t: Thresholds, before: str = IDLE) -> tuple[str, str]:
     """Return what a hand means and why; what it meant before widens the thresholds by which it would mean something else."""
-    engaged = before in (TIGHTENING, MANIPULATING)
+    engaged = before in HOLDING
     near = seen.distance <= (2.0 * t.near if engaged else t.near)
     where = f"{100 * seen.distance:.0f} cm from it"
     if seen.touches and not near:
@@ -88,6 +94,8 @@ def decide(seen: Seen, t: Thresholds, before: str = IDLE) -> tuple[str, str]:
         firm = seen.force >= (t.slack if before == MANIPULATING else t.firm)
         said = f"presses with {seen.force:.0%} of what it takes"
         return (MANIPULATING if firm else TIGHTENING), said
-    if seen.approach > t.moves or (before == APPROACHING and seen.approach > -t.moves):  # until it touches, or turns back
+    if seen.approach > t.moves or (
+        before == APPROACHING and seen.approach > -t.moves
+    ):  # until it touches, or turns back
         return APPROACHING, f"{where}, nearer by {seen.approach:.2f} m/s"
     return IDLE, f"{where}, and does not come nearer" if not near else f"{where}, and does not touch it yet"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -25,7 +26,7 @@ LOWEST, HIGHEST = 5.0, 11.0
 
 
 class Waypoint(NamedTuple):
-    """Where both hands are at a time: the middle between them (3,) [m], how it is turned about the vertical [rad], and how far each is from it [m]."""
+    """Where both hands are at a time: the middle between them (3,) [m], how that is turned about the vertical [rad], how far each is off [m]."""
 
     time: float
     middle: tuple[float, float, float]
@@ -67,7 +68,7 @@ def operator_hands(
     return out
 
 
-def lead(
+def lead_hands(
     sim: Simulation,
     model: str,
     ways: Sequence[Waypoint],
@@ -80,7 +81,7 @@ def lead(
     ``fingers`` is where they point, ``facing`` where both palms look; None: at each other.
     """
     if [w.time for w in ways] != sorted({w.time for w in ways}):
-        raise InputError(f"lead {model!r}: expected waypoints at ascending times, got {[w.time for w in ways]}")
+        raise InputError(f"lead_hands {model!r}: expected waypoints at ascending times, got {[w.time for w in ways]}")
     tremors = {side: _tremor(sim.rng, manner.tremor) for side in HANDS}
     silent = _silences(sim.rng, ways[0].time, ways[-1].time, manner.dropouts)
     times = np.arange(ways[0].time, ways[-1].time + 0.5 / RATE, 1.0 / RATE)
@@ -115,7 +116,7 @@ def _palm(fingers: np.ndarray, facing: np.ndarray) -> np.ndarray:
 def _between(begin: np.ndarray, known: Sequence[tuple[float, np.ndarray]], time: float) -> np.ndarray:
     """Return a pose on the way, at rest at each waypoint; the way to the first one begins a second before it."""
     points = [(known[0][0] - 1.0, begin), *known]
-    for (a, one), (b, other) in zip(points[:-1], points[1:], strict=True):
+    for (a, one), (b, other) in pairwise(points):
         if time <= b:
             part = float(minimum_jerk(np.clip((time - a) / (b - a), 0.0, 1.0))[0])
             turn = turn_from(one[3:], rotation(other[3:]))
@@ -123,7 +124,7 @@ def _between(begin: np.ndarray, known: Sequence[tuple[float, np.ndarray]], time:
     return points[-1][1].copy()
 
 
-def _tremor(rng: np.random.Generator, size: float):
+def _tremor(rng: np.random.Generator, size: float) -> Callable[[float], np.ndarray]:
     """Return what a hand is off at a time (3,) [m]: a few waves of random phase along each axis."""
     rates, phases = rng.uniform(LOWEST, HIGHEST, (3, 4)), rng.uniform(0.0, 2.0 * np.pi, (3, 4))
     scale = size / np.sqrt(2.0)  # four waves of amplitude a have a root mean square of a √2

@@ -10,7 +10,6 @@ import numpy as np
 from interplay.errors import ContactError
 from interplay.motion.footsteps import Footprint, Gait, Swing, other_side, standing
 from interplay.motion.touchdown import felt, land
-from interplay.motion.upright import soles
 from interplay.objectives.base import Objective
 from interplay.objectives.pose import Pose
 from interplay.scene.scene import GROUND
@@ -22,8 +21,8 @@ OVER, CALM = 0.025, 0.08
 """A foot is lifted when the centre of mass is so near to over the other one [m], and no faster [m/s]; or after …"""
 PATIENCE = 1.5
 """… so long [s]."""
-SWING, FIRM = 0.8, 150.0
-"""How long a foot is in the air [s], and how firmly it is led [1/s²]."""
+SWING, FIRM, SEEKS = 0.8, 150.0, 0.01
+"""How long a foot is in the air [s], how firmly it is led [1/s²], and how far below the ground it aims [m]: so that it lands."""
 
 
 class Step:
@@ -32,11 +31,12 @@ class Step:
     def __init__(self, sim: Simulation, model: str, side: str, ahead: float, friction: float):
         """Take who, which foot, how far it goes ahead [m], and the friction that plans count on."""
         self.model, self.side, self._friction = model, side, friction
-        self._sole = dict(zip(("left", "right"), soles(model), strict=True))[side]
-        start = standing(sim, model)[side]
+        self._sole = f"{model}/{side}_sole"
+        start = self._start = standing(sim, model)[side]
         way = np.array([np.cos(start.heading), np.sin(start.heading), 0.0])
         self._end = start._replace(place=start.place + ahead * way)
-        self._begun, self._lifted = sim.time, None
+        self._begun = sim.time
+        self._lifted: float | None = None
         self._objectives: list[Objective] = []
 
     @property
@@ -67,17 +67,31 @@ class Step:
         return True
 
     def _lift(self, sim: Simulation, start: Footprint, time: float) -> None:
+        """Let the foot go on its way from where it was at a time [s]."""
         if any(c.first.name == self._sole for c in sim.contacts):
             sim.contacts.remove(self._sole, GROUND)
-        self._lifted, gait = time, Gait(swing=SWING, clearance=0.06, toe=0.15)
-        way = Swing(start, self._end._replace(place=self._end.place - [0.0, 0.0, 0.01]), time, gait)
+        self._lifted, self._start = time, start
+        end = self._end._replace(place=self._end.place - [0.0, 0.0, SEEKS])
+        way = Swing(start, end, time, Gait(swing=SWING, clearance=0.06, toe=0.15))
         self._objectives = [Pose(self._sole, way, weight=20.0, stiffness=FIRM, max_speed=np.inf)]
 
     def checkpoint(self) -> Any:
         """Return what restores it."""
         return {
             "side": self.side,
-            "end": [self._end.place.tolist(), self._end.heading],
-            "times": [self._begun, self._lifted],
             "friction": self._friction,
+            "begun": self._begun,
+            "lifted": self._lifted,
+            "start": [self._start.place.tolist(), self._start.heading],
+            "end": [self._end.place.tolist(), self._end.heading],
         }
+
+    @classmethod
+    def restore(cls, sim: Simulation, model: str, data: Any) -> Step:
+        """Return a step that goes on."""
+        step = cls(sim, model, data["side"], 0.0, data["friction"])
+        start, step._end = (Footprint(step.side, np.array(p), heading) for p, heading in (data["start"], data["end"]))
+        step._begun = data["begun"]
+        if data["lifted"] is not None:
+            step._lift(sim, start, data["lifted"])
+        return step

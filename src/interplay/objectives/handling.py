@@ -46,7 +46,9 @@ class Handling(Pose):
         """Stiffness and damping of places and of turns."""
         self.most = number("Handling most", most, 0.0, 1e4, "N")
         self.offset: Reference = (
-            as_reference("Handling offset", offset, 3) if not isinstance(offset, tuple) else Constant(vector("offset", offset, 3))
+            as_reference("Handling offset", offset, 3)
+            if not isinstance(offset, tuple)
+            else Constant(vector("offset", offset, 3))
         )
 
     def effort(self, terms: Kinematics, time: float) -> Effort:

@@ -15,7 +15,6 @@ from interplay.scene.frame import Frame
 from interplay.scene.kinematics import Kinematics, point_motion_and_jacobian
 from interplay.scene.scene import Scene
 
-
 PUSH, TURN = (400.0 / 30.0, 40.0 / np.sqrt(120.0)), (2.0 / 30.0, 0.1 / np.sqrt(120.0))
 """Where forces are controlled, what stiffness [1/s²] and damping [1/s] are multiplied by, of places [kg] and turns [kg·m²]: by default they are
 liu2012's of hands then, 400 N/m and 40 N·s/m, 2 N·m/rad and 0.1 N·m·s/rad."""

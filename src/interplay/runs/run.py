@@ -42,7 +42,7 @@ def run(
     character: str | Path | None = None,
     targets: str | Path | None = None,
     world: str | None = None,
-    controller: str = "integrated",
+    controller: str | None = None,
     resume: bool = False,
     on_fall: str = "stop",
     substeps: bool = False,
@@ -90,6 +90,7 @@ def run(
         targets = targets or header["targets"]
         character = header["character"]
     chosen = scenario(name)(parameters, BodyFile(character) if character is not None else None)
+    controller = controller or chosen.controller
     sim = chosen.simulation(dt, solver, seed, world, controller)
     sim.on_fall = pick("on_fall", on_fall, ON_FALL)
     if substeps and sim.world.keeps_substeps is None:

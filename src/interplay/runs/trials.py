@@ -53,7 +53,7 @@ def trials(
     seeds: str | Sequence[int] = "0:10",
     seconds: float = SECONDS,
     parameters: Mapping[str, Any] | None = None,
-    controller: str = "integrated",
+    controller: str | None = None,
     world: str | None = None,
     workers: int | str = 2,
     progress: Progress | None = None,
@@ -66,12 +66,12 @@ def trials(
         seeds: ``"first:end"``, the end not among them, or one seed, or several.
         seconds: how long each is played [s].
         parameters: values of the scenario's parameters.
-        controller, world: see :class:`interplay.Simulation`; the world is the scenario's own unless named.
+        controller, world: see :class:`interplay.Simulation`; the scenario's own unless named.
         workers: processes, or the address of a dask scheduler.
         progress: called when a seed is done.
     """
     chosen, out = scenario(name)(parameters), Path(out)  # which refuses what it does not know
-    pick("controller", controller, CONTROLLERS)
+    controller = pick("controller", controller or chosen.controller, {name: name for name in CONTROLLERS})
     if world is not None:
         pick("world", world, WORLDS)
     seconds, wanted = number("seconds", seconds, chosen.dt, 1e6, "s"), read_seeds(seeds)

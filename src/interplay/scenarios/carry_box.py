@@ -9,8 +9,6 @@ from pydantic import Field
 
 import interplay as ip
 from interplay import scenario as base
-from interplay.handling.operated import Operated
-from interplay.handling.operator import Manner, Waypoint, lead, operator_hands
 
 _READY = {"shoulder_flexion": 0.25, "shoulder_abduction": 0.6, "elbow_flexion": 1.2}
 """Her arms [rad]."""
@@ -22,8 +20,11 @@ class CarryBox(base.Scenario):
     """Carrying by force control."""
 
     name: ClassVar[str] = "carry_box"
-    summary: ClassVar[str] = "an operator's two hands show her to take a box from a table, move and turn it, and put it down"
+    summary: ClassVar[str] = (
+        "an operator's two hands show her to take a box from a table, move and turn it, and put it down"
+    )
     world: ClassVar[str | None] = "simulated"
+    controller: ClassVar[str] = "force"
     camera: ClassVar[base.Camera] = base.Camera(lookat=(0.3, 0, 0.9), distance=3.0, azimuth=130)
 
     class Parameters(base.Parameters):
@@ -32,7 +33,9 @@ class CarryBox(base.Scenario):
         mass: float = Field(10.0, ge=0.2, le=60, description="mass of the box [kg]")
         friction: float = Field(1.0, ge=0.2, le=2, description="between the box and what it touches")
         width: float = Field(0.36, ge=0.2, le=0.6, description="of the box, between the palms [m]")
-        overlap: float = Field(0.05, ge=0, le=0.2, description="how far each of the operator's hands is inside the box [m]")
+        overlap: float = Field(
+            0.05, ge=0, le=0.2, description="how far each of the operator's hands is inside the box [m]"
+        )
         lift: float = Field(0.25, ge=0.02, le=0.5, description="how high it is lifted [m]")
         tremor: float = Field(0.0, ge=0, le=0.03, description="of the operator's hands, root mean square [m]")
         dropouts: float = Field(0.0, ge=0, le=2, description="how often a second nothing is heard of them for a while")
@@ -53,15 +56,15 @@ class CarryBox(base.Scenario):
         """Let an operator's hands lead hers."""
         for side in ("left", "right"):
             sim.contacts.add(f"ann/{side}_sole", ip.GROUND, friction=1.0)
-        hands = operator_hands(sim, "ann", (-0.5, -1.0, 0.3), (1.5, 1.0, 2.0))
-        sim.behaviour = Operated("ann", ["box"], hands)
+        hands = ip.operator_hands(sim, "ann", (-0.5, -1.0, 0.3), (1.5, 1.0, 2.0))
+        sim.behaviour = ip.Operated("ann", ["box"], hands)
         k = self.scale(1.74)
         middle = np.array([0.055 + 0.36 * k, 0.0, _HIGH * k + 0.13])
         beside = 0.5 * self.p.width
         turn, lift, inside = np.radians(self.p.turn), self.p.lift, beside - self.p.overlap
 
-        def at(time: float, way: tuple[float, float, float], angle: float, apart: float) -> Waypoint:
-            return Waypoint(time, tuple(middle + np.array(way)), angle, apart)
+        def at(time: float, way: tuple[float, float, float], angle: float, apart: float) -> ip.Waypoint:
+            return ip.Waypoint(time, tuple(middle + np.array(way)), angle, apart)
 
         ways = [
             at(1.5, (0, 0, 0), 0.0, beside + 0.12),
@@ -75,4 +78,4 @@ class CarryBox(base.Scenario):
             at(15.5, (0, 0, -0.03), 0.0, inside),
             at(17.0, (0, 0, 0), 0.0, beside + 0.15),
         ]
-        lead(sim, "ann", ways, fingers=(1, 0, 0), manner=Manner(self.p.tremor, self.p.dropouts))
+        ip.lead_hands(sim, "ann", ways, fingers=(1, 0, 0), manner=ip.OperatorManner(self.p.tremor, self.p.dropouts))

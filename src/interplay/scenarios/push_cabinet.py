@@ -8,8 +8,6 @@ from pydantic import Field
 
 import interplay as ip
 from interplay import scenario as base
-from interplay.handling.operated import Operated
-from interplay.handling.operator import Manner, Waypoint, lead, operator_hands
 
 _READY = {"shoulder_flexion": 0.3, "elbow_flexion": 1.9, "shoulder_abduction": 0.15}
 """Her arms [rad]."""
@@ -21,6 +19,7 @@ class PushCabinet(base.Scenario):
     name: ClassVar[str] = "push_cabinet"
     summary: ClassVar[str] = "an operator's two hands show her to push a cabinet; she steps up, leans and pushes"
     world: ClassVar[str | None] = "simulated"
+    controller: ClassVar[str] = "force"
     camera: ClassVar[base.Camera] = base.Camera(lookat=(0.6, 0, 0.8), distance=4.0, azimuth=100)
 
     class Parameters(base.Parameters):
@@ -51,13 +50,13 @@ class PushCabinet(base.Scenario):
         """Let an operator's hands lead hers."""
         for side in ("left", "right"):
             sim.contacts.add(f"ann/{side}_sole", ip.GROUND, friction=1.0)
-        hands = operator_hands(sim, "ann", (-0.5, -1.0, 0.3), (3.0, 1.0, 2.0))
-        sim.behaviour = Operated("ann", ["cabinet"], hands, leans=self.p.leans, step=self.p.step)
+        hands = ip.operator_hands(sim, "ann", (-0.5, -1.0, 0.3), (3.0, 1.0, 2.0))
+        sim.behaviour = ip.Operated("ann", ["cabinet"], hands, leans=self.p.leans, step=self.p.step)
         k = self.scale(1.74)
         face, seconds, high = 0.8 * k, self.p.push / self.p.speed, k * self.p.height
 
-        def at(time: float, x: float) -> Waypoint:
-            return Waypoint(time, (x, 0.0, high), 0.0, 0.2 * k)
+        def at(time: float, x: float) -> ip.Waypoint:
+            return ip.Waypoint(time, (x, 0.0, high), 0.0, 0.2 * k)
 
         on = face + self.p.push
         ways = [
@@ -68,4 +67,11 @@ class PushCabinet(base.Scenario):
         ]
         last = ways[-1].time
         ways += [at(last + 1.0, on), at(last + 3.0, face - 0.3)]
-        lead(sim, "ann", ways, fingers=(0, 0, 1), facing=(1, 0, 0), manner=Manner(self.p.tremor, self.p.dropouts))
+        ip.lead_hands(
+            sim,
+            "ann",
+            ways,
+            fingers=(0, 0, 1),
+            facing=(1, 0, 0),
+            manner=ip.OperatorManner(self.p.tremor, self.p.dropouts),
+        )
