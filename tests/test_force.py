@@ -60,7 +60,7 @@ def test_torques_are_those_of_statics():
     sim = standing()
     m, site = sim.scene.model, sim.scene.site("ann/left_palm")
     place = np.concatenate([sim.terms.site_xpos[site] + [0.02, 0.0, 0.01], [1, 0, 0, 0]])
-    palm = ip.Handling("ann/left_palm", place, offset=(8.0, 0.0, -10.0), torque=(0.0, 0.0))
+    palm = ip.Handling("ann/left_palm", place, offset=(8.0, 0.0, -10.0, 0, 0, 0), torque=(0.0, 0.0))
     centre = ip.Com("ann", reference=sim.com("ann")[0] + [0.012, 0.004, 0.0], max_speed=None)
     sim.objectives = [palm, centre]
     terms, plan = sim.terms, sim.controller.solve(sim.state, sim.demands)
@@ -83,7 +83,7 @@ def test_torques_are_those_of_statics():
 def test_what_a_hand_presses_is_felt_by_its_joints_and_by_the_feet():
     """Two plans at one state differ by Jᵀ of the offset in the arm, and by minus the offset at the feet."""
     plans = []
-    for offset in ((0.0, 0.0, 0.0), (25.0, 0.0, 0.0)):
+    for offset in (np.zeros(6), np.array([25.0, 0, 0, 0, 0, 0])):
         sim = standing()
         pose = np.concatenate([sim.terms.site_xpos[sim.scene.site("ann/left_palm")], [1, 0, 0, 0]])
         sim.objectives = [*sim.objectives, ip.Handling("ann/left_palm", pose, offset=offset, torque=(0.0, 0.0))]
@@ -164,6 +164,7 @@ def test_a_box_is_lifted_and_follows():
     assert np.linalg.norm(slipped) < 0.02
     aims = np.mean([hand.marker(sim)[:3] for hand in sim.behaviour.hands.values()], axis=0)
     assert np.linalg.norm(sim.middle("ann/left_palm", "ann/right_palm") - aims) < 0.03
+    assert sim.terms.xmat[box].reshape(3, 3)[2, 2] > np.cos(np.radians(6.0))
     for hand in sim.behaviour.hands.values():
         assert hand.carried == pytest.approx(5 * G, rel=0.05)
 

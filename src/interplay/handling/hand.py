@@ -55,17 +55,17 @@ class Aim:
 
 
 class Offset:
-    """A force that changes: what a palm presses besides now (3,) [N]."""
+    """A wrench that changes: what a palm presses and turns with besides now (6,) [N, N·m]."""
 
     full = True
 
     def __init__(self) -> None:
         """Begin with none."""
-        self.force, self._still = np.zeros(3), np.zeros(3)
+        self.wrench, self._still = np.zeros(6), np.zeros(6)
 
     def at(self, time: float) -> Sample:
         """Return what it is now."""
-        return Sample(self.force, self._still, self._still)
+        return Sample(self.wrench, self._still, self._still)
 
 
 class Hand:
@@ -89,6 +89,8 @@ class Hand:
         self.aim, self.offset = Aim(self.pose(sim)), Offset()
         self.objective = Handling(self.palm, self.aim, offset=self.offset)
         self.objective.attach(scene)
+        self.least = 0.0
+        """How hard it must go on pressing while it lets go, or she falls [N]."""
         self.pressed = self.carried = 0.0
         """How hard the palm should press [N], and what of the thing's weight it should bear [N]."""
         self.felt = np.zeros(3)
@@ -131,14 +133,20 @@ class Hand:
         self.intention.update(Seen(face.distance, approach, touches, pressing / max(asked, 1e-9)), sim.time)
         return face
 
-    def lead(self, sim: Simulation, face: Face | None, press: float, weight: float, between: bool) -> None:
-        """Move the aim and the offset: so hard should it press [N] when it holds, and so much of a weight bear [N]."""
+    def lead(self, sim: Simulation, face: Face | None, press: float, weight: float, middle: np.ndarray | None) -> None:
+        """Move the aim and the offset: so hard should it press [N] when it holds, and so much of a weight bear [N].
+
+        ``middle``: the centre of mass of what is between the hands (3,); None: nothing is, they push.
+        """
         marker, dt, means = self.marker(sim), sim.dt, self.intention.means
+        between = middle is not None
         holds = means in HOLDING
         # What presses from both sides costs no balance, what pushes does: it grows no faster than she can lean.
         quickly = max(press, self.pressed, LEANING) / PRESSED
         grows, falls = dt * (press / PRESSED if between else LEANING), dt * (quickly if between else EASES)
         self.pressed += float(np.clip((press if holds else 0.0) - self.pressed, -falls, grows))
+        if means == RELEASING:
+            self.pressed = max(self.pressed, self.least)
         borne, most = weight if means == MANIPULATING else 0.0, dt * max(weight, 100.0) / RAISED
         self.carried += float(np.clip(borne - self.carried, -most, most))
         goal = marker
@@ -163,9 +171,12 @@ class Hand:
             self._latched = None
         self.objective.gains[1] = FIRM if holds else SOFT
         self._move(goal, dt)
-        self.offset.force = np.zeros(3)
+        self.offset.wrench = np.zeros(6)
         if face is not None:
-            self.offset.force = -self.pressed * face.normal + np.array([0.0, 0.0, self.carried])
+            lifted = np.array([0.0, 0.0, self.carried])
+            self.offset.wrench[:3] = lifted - self.pressed * face.normal
+            if middle is not None:  # held beside its middle it would tip
+                self.offset.wrench[3:] = np.cross(middle - sim.terms.site_xpos[self.site], lifted)
 
     def _move(self, goal: np.ndarray, dt: float) -> None:
         """Move the aim towards a pose, no faster than a hand."""
@@ -194,7 +205,7 @@ class Hand:
         return {
             "intention": self.intention.checkpoint(),
             "aim": [self.aim.pose.tolist(), self.aim.velocity.tolist()],
-            "offset": self.offset.force.tolist(),
+            "offset": self.offset.wrench.tolist(),
             "numbers": [self.pressed, self.carried, self._far],
             "felt": self.felt.tolist(),
             "latched": None if self._latched is None else self._latched.tolist(),
@@ -204,7 +215,7 @@ class Hand:
         """Go on."""
         self.intention.restore(data["intention"])
         self.aim.pose, self.aim.velocity = map(np.array, data["aim"])
-        self.offset.force, self.felt = np.array(data["offset"]), np.array(data["felt"])
+        self.offset.wrench, self.felt = np.array(data["offset"]), np.array(data["felt"])
         self.pressed, self.carried, self._far = data["numbers"]
         self._latched = None if data["latched"] is None else np.array(data["latched"])
 

@@ -90,8 +90,9 @@ class Operated:
         faces = [hand.look(sim, self.meant, self._asked) for hand in self.hands.values()]
         between = _between(faces)
         press, weight = self._pressing(sim, between)
+        middle = self.meant.centre(sim.terms) if between and self.meant is not None else None
         for hand, face in zip(self.hands.values(), faces, strict=True):
-            hand.lead(sim, face, press, weight, between)
+            hand.lead(sim, face, press, weight, middle)
         self._walk(sim, between)
         hands = [*self.hands.values()]
         leaning.update(sim, hands, None if self._step is None else self._step.over(sim))
@@ -107,7 +108,7 @@ class Operated:
         self._objectives = [
             Posture(self.model, weight=0.3, stiffnesses=_present(sim, self.model, ARMS)),
             *(Orientation(body, weight=1.0) for body in parts(sim, self.model, "pelvis", "chest")),
-            *(Orientation(body, weight=0.3) for body in parts(sim, self.model, "head")),
+            *(Orientation(body, weight=1.0) for body in parts(sim, self.model, "head")),
             Com(self.model, reference=self._leaning.place, axes="xy", weight=100.0, stiffness=30.0, max_speed=None),
             Com(self.model, reference=height, axes="z", weight=100.0, stiffness=30.0, max_speed=0.1),
             *(hand.objective for hand in self.hands.values()),

@@ -14,7 +14,7 @@ from interplay.scene.kinematics import Kinematics
 
 
 class Handling(Pose):
-    """A palm drawn to a pose (7,) by PD, with a force [N] that it applies besides, world axes.
+    """A palm drawn to a pose (7,) by PD, with a wrench [N, N·m] that it applies besides, world axes.
 
     Where forces are controlled, W^d = k_p D(X^d, X) + k_d D(V^d, V) + W^offset (4), and no balance counts on what the palm touches. A program of
     accelerations takes it as a pose.
@@ -27,7 +27,7 @@ class Handling(Pose):
         palm: str,
         reference: Any,
         *,
-        offset: Any = (0.0, 0.0, 0.0),
+        offset: Any = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0),
         force: tuple[float, float] = (400.0, 40.0),
         torque: tuple[float, float] = (2.0, 0.1),
         most: float = MOST[0],
@@ -46,9 +46,9 @@ class Handling(Pose):
         """Stiffness and damping of places and of turns."""
         self.most = number("Handling most", most, 0.0, 1e4, "N")
         self.offset: Reference = (
-            as_reference("Handling offset", offset, 3)
+            as_reference("Handling offset", offset, 6)
             if not isinstance(offset, tuple)
-            else Constant(vector("offset", offset, 3))
+            else Constant(vector("Handling offset", offset, 6))
         )
 
     def effort(self, terms: Kinematics, time: float) -> Effort:
@@ -56,7 +56,7 @@ class Handling(Pose):
         x = self.feature(terms, time)
         stiff, damped = (np.repeat([gains[k] for gains in self.gains], 3) for k in (0, 1))
         wrench = -stiff * x.error - damped * x.velocity
-        wrench[:3] += self.offset.at(time).value
+        wrench += self.offset.at(time).value
         most = np.concatenate([np.full(3, self.most), MOST[3:]])
         wrench = np.clip(wrench, -most, most)
         return Effort(wrench, self.dofs, x.jacobian, EFFORT * self.weight_at(terms, time), most, self.frame_name)

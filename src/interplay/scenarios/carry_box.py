@@ -59,7 +59,7 @@ class CarryBox(base.Scenario):
         hands = ip.operator_hands(sim, "ann", (-0.5, -1.0, 0.3), (1.5, 1.0, 2.0))
         sim.behaviour = ip.Operated("ann", ["box"], hands)
         k = self.scale(1.74)
-        middle = np.array([0.055 + 0.36 * k, 0.0, _HIGH * k + 0.13])
+        middle = np.array([0.07 + 0.36 * k, 0.0, _HIGH * k + 0.13])
         beside = 0.5 * self.p.width
         turn, lift, inside = np.radians(self.p.turn), self.p.lift, beside - self.p.overlap
 

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
 
 from pydantic import Field
 
 import interplay as ip
+from interplay import figure
 from interplay import scenario as base
+
+if TYPE_CHECKING:
+    import mujoco
+    from matplotlib.axes import Axes
 
 _READY = {"shoulder_flexion": 0.3, "elbow_flexion": 1.9, "shoulder_abduction": 0.15}
 """Her arms [rad]."""
@@ -75,3 +81,23 @@ class PushCabinet(base.Scenario):
             facing=(1, 0, 0),
             manner=ip.OperatorManner(self.p.tremor, self.p.dropouts),
         )
+
+    def figures(self, out: Path) -> None:
+        """Draw what hands press with and how the cabinet moves, and her centre of mass against her feet (Fig. 5)."""
+        recording = ip.Recording(out)
+
+        def pushed(axis: Axes, m: mujoco.MjModel) -> None:
+            cabinet, time = m.body("cabinet/box").id, recording["time"]
+            hands = {m.body(f"ann/{side}_hand").id for side in ("left", "right")}
+            axis.plot(time, -figure.pressed(recording, hands, {cabinet})[:, 0], color="C0", lw=0.8, label="hands")
+            holds = self.p.friction * self.p.mass * 9.81
+            axis.axhline(holds, color="C0", ls=":", label="what friction holds")
+            axis.set_ylabel("pushed with [N]")
+            other = axis.twinx()
+            place = recording["qpos"][:, m.jnt_qposadr[m.body_jntadr[cabinet]]]
+            other.plot(time, 100 * (place - place[0]), color="C1", label="the cabinet")
+            other.set_ylabel("the cabinet has moved [cm]")
+            lines = [line for one in (axis, other) for line in one.get_lines()]
+            axis.legend(lines, [str(line.get_label()) for line in lines], loc="upper left")
+
+        figure.draw_balance(recording, out / "push.png", "ann", pushed)
