@@ -20,7 +20,7 @@ SMOOTH = 0.1
 """Seconds over which the forces on hands are averaged, and their effect."""
 MOST, LEAST = 400.0, 20.0
 """What a hand presses with at most, and what always, whatever her balance [N]."""
-BEHIND, BEFORE = 0.11, 0.03
+BEHIND, BEFORE = 0.15, 0.03
 """How far from her hindmost heel, and from her foremost toes, the pressure of her feet keeps while she pushes [m]: what hands press with moves
 it back."""
 
