@@ -34,7 +34,7 @@ class HandInHand(base.Composition):
         """Who, how fast, and who leads."""
 
         who: Literal["mother_and_child", "equal", "three"] = Field("equal", description="who walk")
-        speed: float = Field(1.0, ge=0.8, le=1.3, description="of all [m/s]")
+        speed: float = Field(1.0, ge=0.6, le=1.3, description="of all [m/s]")
         leader: str = Field("", description="whose own way of walking counts more, by name; others do the work")
         schedule: Literal["joint", "alternating"] = Field(
             "joint", description="all at once, or one after another, hands drawn together by rubber bands"
