@@ -289,10 +289,13 @@ def refine(problem: Problem, stage: Stage, x: np.ndarray, first: bool = True, sk
 
 
 def _remeshed(phase: Phase, rough: float) -> Phase:
-    """Return a phase with as many intervals as it takes: what is off (over what may be) falls with the square of their length."""
+    """Return a phase with as many intervals as it takes: what is off (over what may be) falls with the square of their length.
+
+    None becomes coarser: what was found would no longer be nearly a solution, and what was sound would have to be refined again.
+    """
     wished = phase.intervals * np.sqrt(rough / 0.6)
     most = min(2 * phase.intervals, phase.seconds / SHORTEST_MESH)
-    least = phase.seconds / COARSEST
+    least = max(phase.intervals, phase.seconds / COARSEST)
     return phase._replace(intervals=max(2, int(np.ceil(np.clip(wished, least, max(least, most))))))
 
 

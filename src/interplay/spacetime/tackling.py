@@ -73,7 +73,13 @@ class Tackle(NamedTuple):
         where, kernel = np.concatenate([part.q[-1], part.v[-1]])[None], Kernel("tackle", 2 * n, 6, inner)
         hits = Block(kernel, where, at[None], np.array([low]), np.array([high]), lambda p, r: f"{he} tackles {she}")
         walls = [passing(he, she, only=only) for only in (UPPER, LOWER)]
-        return [hits, _arms_off(meeting, he, she), *(block for wall in walls for block in wall(meeting))]
+        rivals = [
+            bond.he
+            for bond in bonds_of(meeting.stage.problem.laws)
+            if isinstance(bond, Tackle) and bond.she == she and bond.he != he and bond.he not in meeting.stage.parts
+        ]
+        off = [_arms_off(meeting, he, she), *(_arms_off(meeting, he, rival, trunks=True) for rival in rivals)]
+        return [hits, *off, *(block for wall in walls for block in wall(meeting))]
 
 
 class Dodge(NamedTuple):
@@ -156,8 +162,10 @@ def horizon(laws: Sequence[Law], last: str | None) -> Horizon:
     return Horizon((*tacklers, she), last or she)
 
 
-def _arms_off(meeting: Meeting, he: str, she: str) -> Block:
+def _arms_off(meeting: Meeting, he: str, she: str, trunks: bool = False) -> Block:
     """Return what keeps arms of each off the other's trunk, and arms off arms, near the end: he is free, she is known.
+
+    ``trunks``: trunks keep off each other, too: of two who tackle a third, whom a wall keeps off hers alone.
 
     Where she is at his knots is a line in time about when they are guessed to be.
     """
@@ -166,7 +174,10 @@ def _arms_off(meeting: Meeting, he: str, she: str) -> Block:
     mine, known = beads(part.body, (*ARM, *TRUNK)), beads(her, (*ARM, *TRUNK))
     my, hers = names(part.body, mine), names(her, known)
     pairs = [
-        (a, b) for a, one in enumerate(my) for b, other in enumerate(hers) if one.endswith(ARM) or other.endswith(ARM)
+        (a, b)
+        for a, one in enumerate(my)
+        for b, other in enumerate(hers)
+        if trunks or one.endswith(ARM) or other.endswith(ARM)
     ]
     knots = late(part, times)
     seen, ways = meeting.guessed(she, [ball.point for ball in known])
@@ -181,7 +192,8 @@ def _arms_off(meeting: Meeting, he: str, she: str) -> Block:
 
     where = np.concatenate([part.q[knots], clock.times[knots][:, None]], axis=1)
     constants = np.concatenate([at, goes, times[knots][:, None]], axis=1)
-    high, kernel = np.full((len(knots), len(pairs)), NEAREST), Kernel("arms off", n + 1, 2 * size + 1, inner)
+    high = np.full((len(knots), len(pairs)), NEAREST)
+    kernel = Kernel("arms off", n + 1, 2 * size + 1, inner)
     said = [f"{my[a]} of {he} off {hers[b]} of {she}" for a, b in pairs]
     return Block(kernel, where, constants, np.full_like(high, -INF), high, lambda p, r: said[r], ASLEEP)
 
