@@ -14,7 +14,7 @@ from interplay.spacetime.blocks import INF, Block, Kernel
 from interplay.spacetime.body import ROOT, SIDES, Body, Point
 from interplay.spacetime.clearing import ARM, beads, held, late, names, near
 from interplay.spacetime.laws import Between
-from interplay.spacetime.limbs import ASLEEP, NEAREST
+from interplay.spacetime.limbs import NEAREST
 from interplay.spacetime.meeting import Meeting, bonds_of, place_of, places
 from interplay.spacetime.passing import passing
 from interplay.spacetime.problem import END, Found, Law
@@ -32,6 +32,8 @@ LOW = (-0.15, 0.25)
 """How far above him what he hits may be [m]."""
 AROUND, BEHIND, LEVEL = (0.02, 0.3), -0.1, 0.3
 """How far his palms are beside her, beyond the ball in her chest, behind its middle at most, and above or below it at most [m]."""
+OUT_OF_REACH = 0.95
+"""Arms of two who meet sleep only where they are guessed to be more than four times as far apart as they are thick: they come fast."""
 STRIDE = {"joints": 0.5, "height": 0.08, "lean": 0.25, "falls": 0.5}
 """How far from her stride a target may end: joints, lean [rad], height [m], and how fast she falls or rises [m/s]."""
 
@@ -195,7 +197,7 @@ def _arms_off(meeting: Meeting, he: str, she: str, trunks: bool = False) -> Bloc
     high = np.full((len(knots), len(pairs)), NEAREST)
     kernel = Kernel("arms off", n + 1, 2 * size + 1, inner)
     said = [f"{my[a]} of {he} off {hers[b]} of {she}" for a, b in pairs]
-    return Block(kernel, where, constants, np.full_like(high, -INF), high, lambda p, r: said[r], ASLEEP)
+    return Block(kernel, where, constants, np.full_like(high, -INF), high, lambda p, r: said[r], OUT_OF_REACH)
 
 
 def _ball(body: Body, link: str) -> Ball:
