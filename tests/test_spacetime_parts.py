@@ -14,7 +14,7 @@ from interplay.spacetime.ends import Knots, again, knots_of, moved, place_of  # 
 from interplay.spacetime.gaits import GAITS, gait, guess  # noqa: E402
 from interplay.spacetime.part import Course  # noqa: E402
 from interplay.spacetime.performing import perform  # noqa: E402
-from interplay.spacetime.problem import BEGIN, END, Problem, Role, Stage, Turn, When, Window, find  # noqa: E402
+from interplay.spacetime.problem import BEGIN, END, Problem, Role, Stage, Turn, When, Window, find, refine  # noqa: E402
 from interplay.spacetime.styles import style  # noqa: E402
 
 
@@ -85,6 +85,22 @@ def test_knots_on_another_mesh_are_the_same_motion(walked):
 
 
 @pytest.mark.slow
+def test_a_mesh_becomes_finer_where_it_is_rough_and_coarser_nowhere(walked):
+    """Of a motion that holds, as a sketch, no phase loses intervals; where one is so coarse that it does not hold, it gets more."""
+    role, _ = walked
+    problem = Problem({"ann": role})
+    stage = Stage(problem, problem.whole())
+    assert refine(problem, stage, stage.unknowns.guess, sketch=True)
+    assert all(
+        new.intervals >= old.intervals for new, old in zip(problem.roles["ann"].phases, role.phases, strict=True)
+    )
+    coarse = tuple(phase._replace(intervals=2) for phase in role.phases)
+    problem = Problem({"ann": role._replace(phases=coarse, knots=role.knots.on(role.phases, coarse))})
+    stage = Stage(problem, problem.whole())
+    assert refine(problem, stage, stage.unknowns.guess)
+    assert sum(phase.intervals for phase in problem.roles["ann"].phases) > sum(phase.intervals for phase in coarse)
+
+
 def test_a_full_cycle_begins_again_where_it_ends():
     """A whole cycle of a walk at 1.2 m/s, without mirror image, that ends a quarter of a radian to the left."""
     body = Body(ip.Scene().add(ip.Humanoid(1.74, 68), "ann"), "ann")

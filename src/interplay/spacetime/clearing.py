@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
+from math import ceil
 from typing import Any, NamedTuple
 
 import casadi as ca
@@ -122,11 +123,11 @@ def held(body: Body, links: Sequence[str]) -> list[Ball]:
 
 
 def beads(body: Body, links: Sequence[str]) -> list[Ball]:
-    """Return balls in links, and those between two in one: little fits through."""
-    mine = held(body, links)
-    between = [
-        Ball(Point(a.point.link, (a.point.place + b.point.place) / 2), a.radius)
-        for a, b in pairwise(mine)
-        if a.point.link == b.point.link
-    ]
+    """Return balls in links, and those between two in one, no farther apart than they are thick: nothing fits through."""
+    mine, between = held(body, links), list[Ball]()
+    for a, b in pairwise(mine):
+        if a.point.link == b.point.link:
+            along = b.point.place - a.point.place
+            count = ceil(float(np.linalg.norm(along)) / (2 * a.radius))
+            between += [Ball(Point(a.point.link, a.point.place + k / count * along), a.radius) for k in range(1, count)]
     return [*mine, *between]
