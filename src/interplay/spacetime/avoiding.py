@@ -35,7 +35,7 @@ class Ball(NamedTuple):
     radius: float
 
 
-def balls(body: Body) -> list[Ball]:
+def balls(body: Body, long: float = LONG) -> list[Ball]:
     """Return balls in what is solid of a character: at both ends of capsules and of what is long, in the middle of all else."""
     m, out = body.scene.model, []
     solid = solid_shapes(m)
@@ -50,7 +50,7 @@ def balls(body: Body) -> list[Ball]:
                 continue
             longest, radius = int(np.argmax(size)), float(np.median(size))
             along = (size[longest] - radius) * rotation(m.geom_quat[g])[:, longest]
-            ends = (-1.0, 1.0) if size[longest] > LONG * radius else (0.0,)
+            ends = (-1.0, 1.0) if size[longest] > long * radius else (0.0,)
             out += [Ball(Point(link, middle + end * along), radius) for end in ends]
     return out
 

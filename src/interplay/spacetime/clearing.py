@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import casadi as ca
 import numpy as np
 
-from interplay.spacetime.avoiding import BETWEEN, Ball, balls
+from interplay.spacetime.avoiding import BETWEEN, LONG, Ball, balls
 from interplay.spacetime.blocks import INF, Block, Kernel
 from interplay.spacetime.body import Body, Point
 from interplay.spacetime.limbs import ASLEEP, NEAREST, nearness
@@ -24,6 +24,8 @@ CROSSED = (("left_shank", "right_shank"), ("left_shank", "right_thigh"), ("left_
 """Links of legs that meet where they do not stride: thighs' roots are always near."""
 SPARE = 0.012
 """How much farther off balls of limbs keep than they are thick [m]: between two in one limb it is nearer."""
+OBLONG = 1.2
+"""How many times as long as thick something is that has beads at both ends: of a chest with one in the middle, its sides are free."""
 LATE = 0.5
 """How long before the end who dives is near the ground, and arms of two who meet are where the other is [s]."""
 
@@ -117,14 +119,14 @@ def names(body: Body, mine: Sequence[Ball]) -> list[str]:
     return [body.links[ball.point.link].name for ball in mine]
 
 
-def held(body: Body, links: Sequence[str]) -> list[Ball]:
+def held(body: Body, links: Sequence[str], long: float = LONG) -> list[Ball]:
     """Return balls in links whose names end so."""
-    return [ball for ball in balls(body) if body.links[ball.point.link].name.endswith(tuple(links))]
+    return [ball for ball in balls(body, long) if body.links[ball.point.link].name.endswith(tuple(links))]
 
 
 def beads(body: Body, links: Sequence[str]) -> list[Ball]:
     """Return balls in links, and those between two in one, no farther apart than they are thick: nothing fits through."""
-    mine, between = held(body, links), list[Ball]()
+    mine, between = held(body, links, OBLONG), list[Ball]()
     for a, b in pairwise(mine):
         if a.point.link == b.point.link:
             along = b.point.place - a.point.place
