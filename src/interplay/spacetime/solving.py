@@ -225,8 +225,8 @@ def _known(barrier: float, push: float, share: float) -> dict[str, Any]:
 _SKETCH = {**_known(1e-4, 1e-4, 1e-4), "ipopt.tol": 1e-3, "ipopt.constr_viol_tol": 1e-4, "ipopt.compl_inf_tol": 1e-3}
 NEAR, ABOUT = _known(1e-5, 1e-3, 1e-3), _known(1e-4, 1e-4, 0.01)
 """For what was found on another mesh (it is at bounds, and a little beyond them between its knots: begun off them by a hundred times as much
-as where it will end, a tackle took half as many iterations), or of nearly the same problem; and for what is about a solution, in which rates lie at bounds that are
-a few milliseconds apart: nearer than a share of that, they hold up everything else."""
+as where it will end, a tackle took half as many iterations), or of nearly the same problem; and for what is about a solution, in which
+rates lie at bounds that are a few milliseconds apart: nearer than a share of that, they hold up everything else."""
 
 
 _KNOWN = {"ipopt.warm_start_init_point": "yes", "ipopt.warm_start_mult_init_max": 1e8} | {
