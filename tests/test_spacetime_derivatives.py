@@ -19,7 +19,7 @@ from interplay.spacetime.feet import feet_stand
 from interplay.spacetime.gaits import guess, paced
 from interplay.spacetime.part import FLAT, Part
 from interplay.spacetime.physical import physical
-from interplay.spacetime.rounds import Alternating, Walker, together
+from interplay.spacetime.rounds import Walker, together
 from interplay.spacetime.solving import Solution
 from interplay.spacetime.styles import style
 
@@ -65,7 +65,7 @@ def clips():
 def hands():
     walkers = [Walker("ann", ip.Humanoid(1.68, 60), 2, "left"), Walker("ben", ip.Humanoid(1.8, 75), 2, "right")]
     together(walkers, 1.0)
-    together(walkers, 1.0, schedule=Alternating(("ann",), 1))
+    together(walkers, 1.0, alternating=True)
 
 
 def encounters():
