@@ -71,12 +71,12 @@ def trials(
         progress: called when a seed is done.
     """
     chosen, out = scenario(name)(parameters), Path(out)  # which refuses what it does not know
-    controller = pick("controller", controller or chosen.controller, {name: name for name in CONTROLLERS})
+    played: str = pick("controller", controller or chosen.controller, {name: name for name in CONTROLLERS})
     if world is not None:
         pick("world", world, WORLDS)
     seconds, wanted = number("seconds", seconds, chosen.dt, 1e6, "s"), read_seeds(seeds)
     make_folder(out)
-    cases = [Case(name, dict(parameters or {}), seed, seconds, controller, world) for seed in wanted]
+    cases = [Case(name, dict(parameters or {}), seed, seconds, played, world) for seed in wanted]
     found: list[Trial] = []
     for trial in measured(tried, cases, workers):
         found = sorted([*found, trial])

@@ -76,7 +76,7 @@ def _sole(scene: Scene, terms: Kinematics, part: Part, side: str, carries: Seque
     """Return the contact of a sole, or of an edge of it, with what is below: its axes are level, x ahead."""
     first = surface(scene.model, scene.site(f"{part.body.name}/{side}_sole"))
     places = [_place(terms, part, side, k) for k in range(len(CORNERS))]
-    ahead = sum(sign * place for (sign, _), place in zip(CORNERS, places, strict=True)) * (1, 1, 0)
+    ahead = np.sum([sign * place for (sign, _), place in zip(CORNERS, places, strict=True)], axis=0) * (1, 1, 0)
     x, z = ahead / np.linalg.norm(ahead), np.array([0.0, 0.0, 1.0])
     centre = np.mean([places[k] for k in carries], axis=0)
     edge = len({CORNERS[k][0] for k in carries}) == 1
