@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +18,7 @@ from interplay.runs.bodies import Body
 from interplay.runs.learn import Case, Data, judged, learn, machines, sampled, samples
 from interplay.runs.rollouts import WHO, ground
 from interplay.runs.starts import Start
+from interplay.runs.tune import tune
 from interplay.skills.key_poses import read
 from interplay.skills.learned import Learned, features
 from interplay.skills.sensing import Senses
@@ -181,6 +183,33 @@ def test_the_command(tmp_path, bow):
 def test_what_cannot_be(tmp_path, bow, changes, said):
     with pytest.raises(ip.InputError, match=said):
         learn(**{"skill": bow, "out": tmp_path, "workers": 1, **changes})
+
+
+def test_interrupted_it_keeps_the_samples_that_are_made(tmp_path, cases):
+    def stop(done, total, what):
+        if done == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        samples(cases[:3], tmp_path / "samples.npz", "these", 1, False, stop)
+    assert len(np.load(tmp_path / "samples.npz")["seeds"]) == 2
+    made = []
+    samples(cases[:3], tmp_path / "samples.npz", "these", 1, True, lambda done, total, what: made.append(done))
+    assert made == [3]
+    with pytest.raises(ip.InputError, match="of another skill, body, or way of shaking"):
+        samples(cases[:3], tmp_path / "samples.npz", "others", 1, True, QUIET)
+
+
+@pytest.mark.parametrize("missing", ["cma", "sklearn.svm", "distributed"])
+def test_what_is_not_installed_is_named(tmp_path, bow, monkeypatch, rings, missing):
+    monkeypatch.setitem(sys.modules, missing, None)
+    does = {
+        "cma": lambda: tune(bow, tmp_path / "out", evaluations=1, workers=1),
+        "sklearn.svm": lambda: machines(rings, list("abcde"), QUIET),
+        "distributed": lambda: learn(bow, tmp_path / "out", workers="tcp://127.0.0.1:1"),
+    }
+    with pytest.raises(ip.InputError, match=r"is missing; install it with: pip install 'interplay\[(skills|dask)\]'"):
+        does[missing]()
 
 
 def test_files_that_are_none(tmp_path):

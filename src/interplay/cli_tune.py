@@ -99,9 +99,12 @@ def tune(
             raise stopped(errors) from None
     if found.rows:
         table = Table(box=None, pad_edge=False)
-        for column in found.rows[0]:
-            table.add_column(column)
+        shown = [column for column in found.rows[0] if column not in ("body", "draws")]
+        for column in shown:
+            table.add_column(column, no_wrap=True)
         for row in found.rows:
-            table.add_row(*(f"{value:g}" if isinstance(value, float) else str(value) for value in row.values()))
+            values = (row[column] for column in shown)
+            table.add_row(*(f"{value:.3g}" if isinstance(value, float) else str(value) for value in values))
+        console.print(found.rows[0]["body"], highlight=False, markup=False)
         console.print(table)
     console.print(f"written to [bold]{out}[/bold]: {found.file.name + ', ' if evaluations else ''}report.json")

@@ -211,7 +211,7 @@ def measure(
     return row | {
         "seconds": round(float(np.mean([one.seconds for one in ordered])), 3),
         "effort": round(float(np.mean([one.effort for one in ordered])), 4),
-        "above speed limits": round(float(np.mean([one.fast for one in ordered])), 4),
+        "too fast": round(float(np.mean([one.fast for one in ordered])), 4),
         "fastest": round(max(one.fastest for one in ordered), 2),
     }
 
