@@ -204,9 +204,11 @@ def written(poses: Poses, remarks: str = "") -> str:
     head = yaml.safe_dump(given, sort_keys=False, allow_unicode=True, width=110, default_flow_style=None)
     lines = [*(f"# {line}" for line in remarks.splitlines()), head.rstrip(), "keys:"]
     for key in keys:
-        pose = ", ".join(f"{joint}: {angle:g}" for joint, angle in key["pose"].items())
-        lines += [f"  - seconds: {key['seconds']:g}", *textwrap.wrap(f"pose: {{{pose}}}", 112, **_INDENT)]
-    return "\n".join(lines) + "\n"
+        pose = ", ".join(f"{joint}:{_STUCK}{angle:g}" for joint, angle in key["pose"].items())
+        lines += [f"  - seconds: {key['seconds']:g}", *textwrap.wrap(f"pose:{_STUCK}{{{pose}}}", 112, **_INDENT)]
+    return "\n".join(lines).replace(_STUCK, " ") + "\n"
 
 
+_STUCK = "\N{WORD JOINER}"
+"""Stands for a space at which no line ends."""
 _INDENT: dict[str, Any] = {"initial_indent": "    ", "subsequent_indent": "      "}
