@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 import interplay as ip
 from interplay.catalogue import check, scenario
@@ -22,6 +23,8 @@ GAITS = {
     "child_walk": 0.9,
 }
 """How fast each is [m/s]."""
+TURNS = {"turn_and_pivot": -45.0}
+"""By how much who turns has turned in the end, left is positive [deg]."""
 
 
 def body_paths(name, *bodies):
@@ -43,7 +46,7 @@ def tool():
 
 
 def test_each_has_the_scenario_it_was_made_by_or_is_a_gait():
-    assert shipped_clips() == sorted([*PERFORMED, *GAITS])
+    assert shipped_clips() == sorted([*PERFORMED, *GAITS, *TURNS])
     assert {"wave", "reach", "squat", "turn_and_look", "boxing_guard", "dodge_left", "duck"} <= set(shipped_clips())
 
 
@@ -56,7 +59,7 @@ def test_its_scenario_performs_it(name):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", GAITS)
+@pytest.mark.parametrize("name", [*GAITS, *TURNS])
 def test_its_composition_makes_it(name):
     pytest.importorskip("casadi")
     again, kept = tool().composed(name), ip.Clip.load(name)
@@ -65,6 +68,20 @@ def test_its_composition_makes_it(name):
     frames = min(len(again.time), len(kept.time))
     off = np.abs(again.motions["she"].angles[:frames] - kept.motions["she"].angles[:frames])
     assert off.mean() < np.radians(1.0)
+
+
+@pytest.mark.parametrize("name", TURNS)
+def test_turns_head_where_they_are_said_to_and_feet_stand_where_they_touch(name):
+    time, left, right = body_paths(name, "left_foot", "right_foot")
+    clip = ip.Clip.load(name)
+    heading = np.unwrap(Rotation.from_quat(clip.motions["she"].root[:, [4, 5, 6, 3]]).as_euler("ZYX")[:, 0])
+    assert np.degrees(heading[-1] - heading[0]) == pytest.approx(TURNS[name], abs=8.0)
+    assert np.degrees(heading.max() - heading[0]) > 35.0  # first to the left
+    for touch in clip.touches:
+        if touch.first.endswith("_sole") and touch.end - touch.begin > 0.1:
+            path = left if "left" in touch.first else right
+            stands = (time > touch.begin + 0.03) & (time < touch.end - 0.03)
+            assert np.ptp(path[stands, :2], axis=0).max() < 0.06  # it rolls over its edges
 
 
 @pytest.mark.parametrize("name", GAITS)
