@@ -19,7 +19,7 @@ ACCURATE = 1e-6
 OPTIMAL = 1e-4
 """What may be off in the conditions of an optimum: the objective is then within 0.01 % of what it comes to."""
 PATIENCE, SECONDS = 400, 600.0
-"""Most iterations, and most seconds."""
+"""Most iterations, and most seconds of the processor: what is solved does not depend on what else is computed meanwhile."""
 
 FAR, FAR_FOR = 1.0, 15
 """How far off rows are while their second derivatives are left out of a sketch, and for how many iterations at most: multipliers are
@@ -60,7 +60,7 @@ class Solution(NamedTuple):
     """What was found: values of all unknowns, whether all rows hold, objective, largest violation, and how it ended.
 
     Of what an interrupt left as it was guessed, objective and violation are infinite: nobody looked at them.
-    Multipliers are those of the last iterate.
+    Multipliers are those of the last iterate; seconds are by the clock.
     """
 
     x: np.ndarray
@@ -93,20 +93,20 @@ def solve(
 ) -> Solution:
     """Solve a problem from its guess; ``near``: how it begins where the guess is almost a solution (`NEAR`, `ABOUT`).
 
-    It ends after so many iterations and seconds at most, with the best so far; where laws fight, those that fight are named.
+    It ends after so many iterations and seconds of the processor at most, with the best so far; where laws fight, they are named.
     Rows that sleep (`Block.margin`) are looked at in what was found: those that it violates wake, and it is solved again from there.
     ``settings``: of IPOPT, in place of those here; ``known``: multipliers of the guess, of all rows of all blocks.
     """
     if asked():
         return unsolved(unknowns)
-    begin, guess, iterations = clock.perf_counter(), unknowns.guess, 0
+    begin, until = clock.perf_counter(), clock.process_time() + seconds
+    guess, iterations = unknowns.guess, 0
     awake = [block.near(guess) for block in blocks]
     with listening(), memory_kept():
         while True:
             whole = Program(unknowns, [block.only(rows) for block, rows in zip(blocks, awake, strict=True)])
-            left = begin + seconds - clock.perf_counter()
             most, told = patience - iterations, settings or {}
-            found = _solved(unknowns, guess, whole, near, sketch, left, most, progress, told, known)
+            found = _solved(unknowns, guess, whole, near, sketch, until, most, progress, told, known)
             iterations += found.iterations
             if not _violated(blocks, awake, found.x):
                 break
@@ -135,19 +135,19 @@ def _solved(
     whole: Program,
     near: Mapping[str, Any] | None,
     sketch: bool,
-    seconds: float,
+    until: float,
     patience: int,
     progress: Progress | None,
     settings: Mapping[str, Any],
     known: Multipliers | None,
 ) -> Solution:
-    """Solve a program from a guess, as it is."""
+    """Solve a program from a guess, as it is, until the processor's clock says so."""
     begin = clock.perf_counter()
-    watch = _Watch(unknowns, whole, progress, begin + seconds, SKETCHED if sketch else SETTLED)
+    watch = _Watch(unknowns, whole, progress, until, SKETCHED if sketch else SETTLED)
     evaluated = _Evaluated(whole, watch)
     options = {
         "ipopt.max_iter": patience,
-        "ipopt.max_wall_time": max(seconds, 1e-3),
+        "ipopt.max_cpu_time": max(until - clock.process_time(), 1e-3),
         "ipopt.tol": OPTIMAL,
         "ipopt.constr_viol_tol": ACCURATE / 2,
         "ipopt.linear_solver": "mumps",
@@ -243,7 +243,7 @@ _ENDS = {
     "Infeasible_Problem_Detected": INFEASIBLE,
     "Not_Enough_Degrees_Of_Freedom": INFEASIBLE,
     "Maximum_Iterations_Exceeded": "out of iterations",
-    "Maximum_WallTime_Exceeded": LATE,
+    "Maximum_CpuTime_Exceeded": LATE,
 }
 
 
@@ -394,7 +394,7 @@ class _Watch(ca.Callback):
         self._settle(objective, worst, values)
         if asked():
             self.ended = self.ended or INTERRUPTED
-        if clock.perf_counter() > self._until:
+        if clock.process_time() > self._until:
             self.ended = self.ended or LATE
         np.frombuffer(res[0])[:] = bool(self.ended)
         return 0
