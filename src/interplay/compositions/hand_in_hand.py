@@ -17,6 +17,7 @@ CASTS = {
     "mother_and_child": (("mother", 1.68, 60.0, 4, "left"), ("child", 1.15, 21.0, 6, "right")),
     "equal": (("ann", 1.68, 60.0, 2, "left"), ("ben", 1.80, 75.0, 2, "right")),
     "three": (("ann", 1.68, 60.0, 2, "left"), ("ben", 1.80, 75.0, 2, "right"), ("cem", 1.74, 68.0, 2, "left")),
+    "family": (("mother", 1.68, 60.0, 4, "left"), ("child", 1.15, 21.0, 6, "right"), ("father", 1.80, 75.0, 4, "left")),
 }
 """Who walk, from right to left: height [m], mass [kg], and how many steps each takes in the same time, and
 which foot lands first."""
@@ -33,7 +34,7 @@ class HandInHand(base.Composition):
     class Parameters(base.Worn):
         """Who, how fast, and who leads."""
 
-        who: Literal["mother_and_child", "equal", "three"] = Field("equal", description="who walk")
+        who: Literal["mother_and_child", "equal", "three", "family"] = Field("equal", description="who walk")
         speed: float = Field(1.0, ge=0.6, le=1.3, description="of all [m/s]")
         leader: str = Field("", description="whose own way of walking counts more, by name; others do the work")
         schedule: Literal["joint", "alternating"] = Field(
