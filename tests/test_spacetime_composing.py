@@ -42,6 +42,7 @@ from interplay.spacetime.problem import END, Problem, Stage, When, find  # noqa:
 from interplay.spacetime.rows import phases_of, row_of  # noqa: E402
 from interplay.spacetime.schedules import Layered  # noqa: E402
 from interplay.spacetime.styles import style  # noqa: E402
+from interplay.spacetime.words import hold_hands, pass_by, walk  # noqa: E402
 
 
 @pytest.fixture(scope="module")
@@ -303,3 +304,50 @@ def test_what_is_no_walk_is_refused_by_name(body, monkeypatch):
     monkeypatch.setattr(actions, "gait", lambda *a, **k: type("Lost", (), {"solutions": (lost,)})())
     with pytest.raises(ip.InputError, match=r"no walk at 7 m/s.*speed.*such as 1.3"):
         scored(body, [actions.Walk(7.0, 1)])
+
+
+def held(**changes):
+    """Return what a file says of two who hold hands, but for some changes."""
+    said = {
+        "mother": "{walk: 1.0, steps: 4}",
+        "child": "{walk: 1.0, steps: 6}",
+        "hold": "{hold_hands: [mother, child]}",
+    }
+    said |= {"schedule": "joint"} | changes
+    return (
+        "models:\n  mother: {humanoid: {height: 1.68, mass: 60}}\n  child: {humanoid: {height: 1.15, mass: 21}}\n"
+        f"actions:\n  mother: [{said['mother']}]\n  child: [{said['child']}]\nhold:\n  - {said['hold']}\n"
+        f"schedule: {said['schedule']}\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"child": "{walk: 1.0, steps: 5}"}, "steps of child: expected an even number, got 5"),
+        ({"child": "{walk: 1.2, steps: 6}"}, "at one speed, got 1, 1.2 m/s"),
+        ({"child": "{run: 3.0, steps: 6}"}, "expected one walk of child"),
+        ({"hold": "{hold_hands: [mother, mother]}"}, "each once"),
+        ({"hold": "{hold_hands: [mother, child], leader: father}"}, "father"),
+        ({"schedule": "layered"}, "expected joint or alternating"),
+    ],
+)
+def test_hands_that_cannot_be_held_are_refused_before_anything_is_solved(tmp_path, changes, told):
+    path = tmp_path / "hands.yaml"
+    path.write_text(held())
+    assert check(path, composition) == []
+    path.write_text(held(**changes))
+    assert told in " ".join(str(problem) for problem in check(path, composition))
+
+
+def test_held_hands_from_python():
+    scene = ip.Scene().add(ip.Humanoid(1.68, 60.0), "mother").add(ip.Humanoid(1.15, 21.0), "child", pos=(0, 1))
+    doing = {"mother": [walk(1.0, 4)], "child": [walk(1.0, 6)]}
+    walkers, speed = hold_hands("mother", "child", leader="child").walkers(scene, doing)
+    assert [(one.name, one.steps, one.leads) for one in walkers] == [("mother", 4, "left"), ("child", 6, "right")]
+    assert speed == 1.0
+    assert walkers[1].model is scene.placed("child")
+    with pytest.raises(ip.InputError, match="nothing else must hold"):
+        ip.compose(scene, doing, [hold_hands("mother", "child"), pass_by("mother", "child")])
+    with pytest.raises(ip.InputError, match="all who act hold hands"):
+        ip.compose(scene, {**doing, "dog": [walk(1.0)]}, [hold_hands("mother", "child")])

@@ -8,9 +8,9 @@ from pydantic import Field
 
 import interplay as ip
 from interplay import composition as base
-from interplay.spacetime.holding import Held
-from interplay.spacetime.performing import Performance, perform
-from interplay.spacetime.rounds import Walker, together
+from interplay.spacetime.hand_in_hand import hand_in_hand
+from interplay.spacetime.performing import Performance
+from interplay.spacetime.rounds import Walker
 from interplay.spacetime.solving import Progress
 
 CASTS = {
@@ -50,14 +50,16 @@ class HandInHand(base.Composition):
             Walker(name, _model(height, mass, self.p.shoes), steps, leads)
             for name, height, mass, steps, leads in CASTS[self.p.who]
         ]
-        walked = together(
-            walkers, self.p.speed, self.p.leader or None, self.p.schedule == "alternating", progress=progress
+        alternating, leader = self.p.schedule == "alternating", self.p.leader or None
+        return hand_in_hand(
+            walkers,
+            self.p.speed,
+            leader,
+            alternating=alternating,
+            rounds=self.p.rounds,
+            progress=progress,
+            name=self.name,
         )
-        held = [
-            Held((f"{one}/left_grip", f"{other}/right_grip"), ((one, a), (other, b)))
-            for (one, a), (other, b) in walked.hands
-        ]
-        return perform(self.name, walked.found, self.p.rounds, between=lambda _: walked.said(), held=held)
 
 
 def _model(height: float, mass: float, shoes: bool) -> ip.Humanoid:

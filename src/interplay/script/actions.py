@@ -15,6 +15,7 @@ from interplay.script.models import AnyModel
 if TYPE_CHECKING:
     from interplay.spacetime.actions import Action
     from interplay.spacetime.composing import Score
+    from interplay.spacetime.hand_in_hand import Hands
     from interplay.spacetime.problem import Law
 
 Speed = Annotated[float, Field(strict=True, ge=0.2, le=8)]
@@ -234,6 +235,25 @@ class Dodge(_Held):
         return dodges(scores, str(self.by), str(self.dodge), self.margin)
 
 
+class HoldHands(_Held):
+    """All who act walk hand in hand, along x and side by side, each with one walk of an even number of steps in the time of all."""
+
+    hold_hands: Annotated[list[ModelName], Field(min_length=2, max_length=4)] = Field(
+        description="who, from right to left, such as [mother, child]"
+    )
+    leader: ModelName | None = Field(None, description="whose own way of walking counts more; others do the work")
+
+    def who(self) -> tuple[str, ...]:
+        """Return all of them."""
+        return tuple(map(str, self.hold_hands))
+
+    def hands(self) -> Hands:
+        """Return who holds hands."""
+        from interplay.spacetime.hand_in_hand import Hands
+
+        return Hands(self.who(), None if self.leader is None else str(self.leader))
+
+
 if TYPE_CHECKING:
     AnyAction = _Action
     AnyHeld = _Held
@@ -253,9 +273,10 @@ class CompositionFile(Entry):
         min_length=1, max_length=4, description="what each does, one after another"
     )
     hold: list[AnyHeld] = Field([], description="what must hold when")
-    schedule: Literal["joint", "layered", "horizon"] = Field(
+    schedule: Literal["joint", "layered", "horizon", "alternating"] = Field(
         "joint",
-        description="all at once; before, after, across a seam; or each against the others' plans, who tackle and dodge",
+        description="all at once; before, after, across a seam; each against the others' plans, who tackle and dodge; or, "
+        "who hold hands, one after another",
     )
     last: ModelName | None = Field(
         None, description="who adjusts last in a horizon, and decides; by default who is tackled"

@@ -58,7 +58,7 @@ def _composition(document: Document, path: Path) -> list[Problem]:
 
     try:
         chosen = composition_of(document, path)()
-        chosen.asked(crude=True)
+        chosen.look()
     except ScriptError as error:
         return error.problems
     return in_order(chosen.filled.problems)

@@ -9,14 +9,16 @@ import interplay as ip
 from interplay.composition import Composition
 from interplay.errors import unknown_name
 from interplay.models.base import Model
-from interplay.script.actions import CompositionFile, Dodge, Tackle
+from interplay.script.actions import CompositionFile, Dodge, HoldHands, Tackle
 from interplay.script.file import filled, parameter_class, validated
 from interplay.script.reader import Document, read
 from interplay.script.scenario import Problems, defaults
 from interplay.spacetime.body import Body
 from interplay.spacetime.composing import Score, check_asked, composed_all, scored
+from interplay.spacetime.hand_in_hand import hand_in_hand
 from interplay.spacetime.performing import Performance, perform
 from interplay.spacetime.problem import Law
+from interplay.spacetime.rounds import Walker
 from interplay.spacetime.solving import Progress
 from interplay.spacetime.tackling import outcomes
 
@@ -95,12 +97,38 @@ class ScriptComposition(Composition):
             problems.raise_any()
         return scores, laws
 
+    def look(self) -> tuple[list[Walker], float, str | None] | None:
+        """Refuse what cannot be, before anything is solved; return who walks hand in hand, if anybody does."""
+        walking = self._walkers()
+        if walking is None:
+            self.asked(crude=True)
+        return walking
+
+    def _walkers(self) -> tuple[list[Walker], float, str | None] | None:
+        """Return who walks hand in hand, how fast [m/s], and who leads; None: nobody holds hands."""
+        found, problems = [e for e in self.file.hold if isinstance(e, HoldHands)], Problems(self.document.name)
+        if not found:
+            return None
+        with problems.at(found[0]):
+            if len(self.file.hold) > 1:
+                raise ip.InputError("hold_hands: expected that nothing else must hold")
+            if self.file.schedule not in ("joint", "alternating"):
+                raise ip.InputError(f"schedule of held hands: expected joint or alternating, got {self.file.schedule}")
+            doing = {str(who): [one.make() for one in actions] for who, actions in self.file.actions.items()}
+            hands = found[0].hands()
+            walkers, speed = hands.walkers(self.scene(), doing)
+            return walkers, speed, hands.leader
+        problems.raise_any()
+        return None
+
     @property
     def _last(self) -> str | None:
         return None if self.file.last is None else str(self.file.last)
 
     def compose(self, progress: Progress | None = None) -> Performance:
         """Return the motion."""
-        self.asked(crude=True)
+        if walking := self.look():
+            turns = self.file.schedule == "alternating"
+            return hand_in_hand(*walking, alternating=turns, progress=progress, name=self.name)
         found = composed_all(*self.asked(progress), self.file.schedule, progress, self._last)
         return perform(self.name, found, between=outcomes)

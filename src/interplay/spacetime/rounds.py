@@ -114,7 +114,7 @@ def together(
     ``speed``: [m/s]; None: what is best for all, by effort per metre. ``alternating``: one after another, not all at once. ``leader``:
     whose comfort counts more, or who has one turn where others have two.
     """
-    _check(walkers, speed, leader)
+    check_walkers(walkers, speed, leader)
     names = [one.name for one in walkers]
     others = [name for name in names if name != leader]
     schedule = Alternating((*others, *others, leader) if leader else tuple(names)) if alternating else None
@@ -152,7 +152,7 @@ def together(
     return Walked(found, alone, hands, manners)
 
 
-def _check(walkers: Sequence[Walker], speed: float | None, leader: str | None) -> None:
+def check_walkers(walkers: Sequence[Walker], speed: float | None, leader: str | None) -> None:
     """Refuse what nobody can walk."""
     if len(walkers) < 2:
         raise InputError(f"hand in hand: expected two walkers at least, got {len(walkers)}")

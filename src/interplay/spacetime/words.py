@@ -22,6 +22,7 @@ from interplay.spacetime.captured import Captured
 from interplay.spacetime.composing import FREE, Score, check_asked, composed_all, scored
 from interplay.spacetime.encounters import dodges, passes, raised, score_of, tackles
 from interplay.spacetime.gaits import GAITS
+from interplay.spacetime.hand_in_hand import Hands, hand_in_hand
 from interplay.spacetime.interrupting import listening
 from interplay.spacetime.laws import AtTime, Reaches
 from interplay.spacetime.performing import Performance, perform
@@ -116,6 +117,14 @@ def dodge(she: str, he: str, margin: float = 0.2) -> Held:
     return lambda scores: dodges(scores, she, he, margin)
 
 
+def hold_hands(*names: str, leader: str | None = None) -> Hands:
+    """Return that all who act walk hand in hand, from right to left, each with one walk of an even number of steps in the time of all.
+
+    They walk along x, side by side, wherever they stand in the scene. ``leader``: whose own way of walking counts more.
+    """
+    return Hands(tuple(_text("hold_hands", who) for who in names), leader)
+
+
 def _takes_scores(held: object) -> bool:
     """Return whether it can be told who does what: a word itself, which nobody has called, cannot."""
     try:
@@ -142,7 +151,7 @@ def _text(what: str, value: object) -> str:
 def compose(
     scene: Scene,
     actions: Mapping[str, Sequence[Action]],
-    hold: Sequence[Held] = (),
+    hold: Sequence[Held | Hands] = (),
     *,
     schedule: str = "joint",
     free: Sequence[str] = FREE,
@@ -158,7 +167,7 @@ def compose(
         actions: what each does, by name.
         hold: what must hold when.
         schedule: ``joint``, all at once; ``layered``, before, after and across the first seam of one character's actions; ``horizon``, each
-            against what the others have planned, later and later, where somebody tackles.
+            against what the others have planned, later and later, where somebody tackles; ``alternating``, one after another, of held hands.
         free: what else than the motion is found: ``timing``, ``footprints``.
         seconds: how long it lasts; by default as long as is best.
         last: who adjusts last in a horizon, and decides; by default who is tackled.
@@ -167,6 +176,14 @@ def compose(
     """
     _check(scene, actions, hold, seconds)
     ends = schedule != "horizon"
+    if hands := [held for held in hold if isinstance(held, Hands)]:
+        if len(hold) > 1:
+            raise InputError("hold_hands: expected that nothing else must hold")
+        alternating = pick("schedule of held hands", schedule, {"joint": False, "alternating": True})
+        walkers, speed = hands[0].walkers(scene, actions)
+        with listening():
+            return hand_in_hand(walkers, speed, hands[0].leader, alternating=alternating, progress=progress, name=name)
+    words = [held for held in hold if not isinstance(held, Hands)]
     with listening():
         scores, laws = dict[str, Score](), list[Law]()
         for crude in (True, False):
@@ -174,13 +191,15 @@ def compose(
                 who: scored(Body(scene, who), doing, progress, free=free, seconds=seconds, ends=ends, crude=crude)
                 for who, doing in actions.items()
             }
-            laws = [law for held in hold for law in held(scores)]
+            laws = [law for held in words for law in held(scores)]
             if crude:
                 check_asked(scores, laws, schedule, last)
         return perform(name, composed_all(scores, laws, schedule, progress, last), between=outcomes)
 
 
-def _check(scene: Scene, actions: Mapping[str, Sequence[Action]], hold: Sequence[Held], seconds: float | None) -> None:
+def _check(
+    scene: Scene, actions: Mapping[str, Sequence[Action]], hold: Sequence[Held | Hands], seconds: float | None
+) -> None:
     """Refuse what is none of what is expected."""
     if not isinstance(scene, Scene):
         raise InputError(f"compose: expected a scene, got {short(scene)}")
@@ -189,7 +208,7 @@ def _check(scene: Scene, actions: Mapping[str, Sequence[Action]], hold: Sequence
     for who, doing in actions.items():
         if not isinstance(doing, list | tuple) or not all(hasattr(one, "after") for one in doing):
             raise InputError(f"{who}: expected a list of actions, such as [walk(1.3), run(3.0)], got {short(doing)}")
-    if not isinstance(hold, list | tuple) or not all(map(_takes_scores, hold)):
+    if not isinstance(hold, list | tuple) or not all(isinstance(h, Hands) or _takes_scores(h) for h in hold):
         raise InputError(f"compose: expected a list of what must hold, such as [reach(...)], got {short(hold)}")
     if seconds is not None:
         number("compose: seconds", seconds, *STANDING, "s")
