@@ -48,28 +48,28 @@ class ForceController:
 
     def __init__(self, scene: Scene, dt: float, solver: str = solvers.DEFAULT, manner: Manner = EXACT):
         """Take the scene, the control step [s], the name of the QP solver, and how firmly its world may be asked."""
-        self._programs = Programs(scene, dt, manner)
-        self.scene, self.dt = scene, self._programs.dt
+        self.programs = Programs(scene, dt, manner)
+        self.scene, self.dt = scene, self.programs.dt
         self.solver = solvers.make_solver(solver)
-        self._limit, m = self._programs.limits.torque, scene.model
+        self._limit, m = self.programs.limits.torque, scene.model
         powered = np.unique(m.dof_treeid[~np.isnan(self._limit)])
         self._dofs = np.flatnonzero(np.isin(m.dof_treeid, powered))
-        self._rows = ContactRows(self._programs.terms, ())
+        self._rows = ContactRows(self.programs.terms, ())
         self._patterns: dict[object, WrenchProgram] = {}
         self._program: WrenchProgram | None = None
         self._still = np.zeros(m.nv)
 
     def initial_state(self) -> State:
         """Return the scene's initial state, at rest."""
-        return self._programs.initial_state()
+        return self.programs.initial_state()
 
     def at(self, state: State) -> Kinematics:
         """Return the terms at a state."""
-        return self._programs.at(state)
+        return self.programs.at(state)
 
     def near(self, state: State, demands: Demands) -> ActivePairs:
         """Return the pairs of shapes that are inside their zones at a state."""
-        return self._programs.near(state, demands)[1]
+        return self.programs.near(state, demands)[1]
 
     def size(self) -> dict[str, int]:
         """Return the numbers of variables and rows of the last program."""
@@ -78,7 +78,7 @@ class ForceController:
 
     def forget(self) -> None:
         """Make the next plan as a new controller would."""
-        self._programs.forget()
+        self.programs.forget()
         self.solver.forget()
 
     def solve(self, state: State, demands: Demands) -> Plan:
@@ -114,7 +114,7 @@ class ForceController:
             (),
             state.memory._replace(pairs=self.near(state, demands)),
             Proof(found.status, found.iterations, found.primal_residual, found.dual_residual, found.gap),
-            Timing(self._programs.model_seconds, assembled - begin, solved - assembled),
+            Timing(self.programs.model_seconds, assembled - begin, solved - assembled),
             0.0,
         )
 

@@ -25,6 +25,7 @@ class CarryBox(base.Scenario):
     )
     world: ClassVar[str | None] = "simulated"
     controller: ClassVar[str] = "force"
+    longest_dt: ClassVar[float] = 0.02
     camera: ClassVar[base.Camera] = base.Camera(lookat=(0.3, 0, 0.9), distance=3.0, azimuth=130)
 
     class Parameters(base.Parameters):

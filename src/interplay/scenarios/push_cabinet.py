@@ -26,6 +26,7 @@ class PushCabinet(base.Scenario):
     summary: ClassVar[str] = "an operator's two hands show her to push a cabinet; she steps up, leans and pushes"
     world: ClassVar[str | None] = "simulated"
     controller: ClassVar[str] = "force"
+    longest_dt: ClassVar[float] = 0.01
     camera: ClassVar[base.Camera] = base.Camera(lookat=(0.6, 0, 0.8), distance=4.0, azimuth=100)
 
     class Parameters(base.Parameters):
