@@ -284,7 +284,8 @@ class Editing:
                 far = float(np.linalg.norm(pace))
                 further, on = Warm(problem, move.window, move.now, last), move.laws(at + NEARBY / far * pace)
                 change = far * further.slope(move.kind, kept, on, self._progress)
-        assert last is not None  # there is one pace at least
+        if last is None:
+            raise RuntimeError("a move has one pace at least")
         part = last.stage.parts[who]
         each = by_phase(part, last.solution.x)
         worth = together(each, [phase.intervals for phase in part.phases])
