@@ -16,18 +16,18 @@ from interplay.spacetime.actions import Doing, Gaits, Walk  # noqa: E402
 from interplay.spacetime.avoiding import balls  # noqa: E402
 from interplay.spacetime.blocks import Program  # noqa: E402
 from interplay.spacetime.body import Body  # noqa: E402
-from interplay.spacetime.clearing import ARM, LEG, SPARE, ArmsClear, LegsClear, beads, names  # noqa: E402
+from interplay.spacetime.clearing import ARM, LATE, LEG, SPARE, ArmsClear, LegsClear, beads, names  # noqa: E402
 from interplay.spacetime.composing import Score, composed_all  # noqa: E402
 from interplay.spacetime.ends import moved  # noqa: E402
 from interplay.spacetime.gaits import GAITS, guess  # noqa: E402
-from interplay.spacetime.meeting import bonds_of, meet  # noqa: E402
+from interplay.spacetime.meeting import bonds_of, meet, places  # noqa: E402
 from interplay.spacetime.passing import apart, between, passing  # noqa: E402
 from interplay.spacetime.problem import Problem, Stage, Turn, Window  # noqa: E402
 from interplay.spacetime.rows import Row, row_of  # noqa: E402
 from interplay.spacetime.schedules import Horizon  # noqa: E402
 from interplay.spacetime.splicing import headed  # noqa: E402
 from interplay.spacetime.styles import style  # noqa: E402
-from interplay.spacetime.tackling import Dodge, Tackle, horizon, sphere  # noqa: E402
+from interplay.spacetime.tackling import EVERY, TRUNK, Dodge, Tackle, horizon, sphere  # noqa: E402
 
 WALK = GAITS["walk"][1.3]
 
@@ -130,12 +130,37 @@ def test_two_who_tackle_keep_off_each_other(crossing):
         problem = Problem(roles, [meet(*bonds[:count])])
         stage = Stage(problem, Turn((Window("ben"),)))
         found[count] = [b for b in problem.laws[0](stage) if b.kernel.name == "arms off"]
-    assert [len(found[count]) for count in (1, 2)] == [1, 2]
+    assert [len(found[count]) for count in (1, 2)] == [2, 4]  # at knots, and between them
     assert differs(stage, found[2]) < 1e-4
-    labels = [found[2][1].label(0, row) for row in range(found[2][1].kernel.rows)]
+    labels = [found[2][2].label(0, row) for row in range(found[2][2].kernel.rows)]
     assert all(label.endswith("of carl") for label in labels)
     assert "chest of ben off chest of carl" in labels
     assert "chest of ben off chest of ann" not in [found[2][0].label(0, row) for row in range(found[2][0].kernel.rows)]
+
+
+def test_arms_keep_off_between_knots(crossing):
+    """Rows are how near beads are where cubics of both are, at moments that leave no room to slip through, and as the clock shifts."""
+    stage, blocks = staged(crossing, Tackle("ben", "ann", 3.0), ["ben"])
+    at_knots, between_them = (b for b in blocks if b.kernel.name == "arms off")
+    part, x, ann = stage.parts["ben"], stage.unknowns.guess.copy(), crossing["ann"]
+    looked = np.sort(np.concatenate([block.constants[:, -2] for block in (at_knots, between_them)]))
+    assert np.diff(looked).max() <= EVERY + 1e-9
+    assert looked[-1] == pytest.approx(part.times(x)[-1])
+    assert looked[0] < looked[-1] - LATE + EVERY
+    times = ann.knots.course(ann.phases).time
+    balls_of = [beads(body, (*ARM, *TRUNK)) for body in (part.body, ann.body)]
+    armed = [np.array([name.endswith(ARM) for name in names(part.body, of)]) for of in balls_of]
+    least = np.add.outer(*([ball.radius for ball in of] for of in balls_of)) + SPARE
+    clock = next(first for name, first, _ in stage.unknowns.names if name == "clock")
+    for later in (0.0, 1e-3):
+        x[clock : clock + part.intervals + 1] = stage.unknowns.guess[clock : clock + part.intervals + 1] + later
+        for block in (at_knots, between_them):
+            moments = block.constants[:, -2]
+            mine = places(part.body, [ball.point for ball in balls_of[0]], part.course(x, moments)[0].q)
+            hers = places(ann.body, [ball.point for ball in balls_of[1]], ann.knots.at(times, moments + later)[0])
+            off = mine.reshape(len(moments), -1, 1, 3) - hers.reshape(len(moments), 1, -1, 3)
+            near = 1.01 / ((off**2).sum(axis=-1) / least**2 + 0.01)
+            assert_allclose(block.values(x), near[:, np.logical_or.outer(*armed)], rtol=2e-3)
 
 
 def test_limbs_keep_clear(crossing):
@@ -290,13 +315,7 @@ def test_two_who_cross_do_not_touch():
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "hits"),
-    [
-        ("tackled", True),
-        ("dodged", False),
-        pytest.param(
-            "two_tacklers", False, marks=pytest.mark.xfail(reason="arms of two pass each other between knots")
-        ),
-    ],
+    [("tackled", True), ("dodged", False), ("two_tacklers", False)],
 )
 def test_who_adjusts_last_decides(name, hits):
     """He meets her at the speed that was asked, or she is out of his sphere, or of both, by the margin."""

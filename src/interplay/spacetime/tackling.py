@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import ceil
 from typing import Any, NamedTuple
 
 import casadi as ca
@@ -14,8 +15,9 @@ from interplay.spacetime.blocks import INF, Block, Kernel
 from interplay.spacetime.body import ROOT, SIDES, Body, Point
 from interplay.spacetime.clearing import ARM, beads, held, late, names, near
 from interplay.spacetime.laws import Between
-from interplay.spacetime.limbs import NEAREST
+from interplay.spacetime.limbs import ASLEEP, NEAREST
 from interplay.spacetime.meeting import Meeting, bonds_of, place_of, places
+from interplay.spacetime.part import hermite
 from interplay.spacetime.passing import passing
 from interplay.spacetime.problem import END, Found, Law
 from interplay.spacetime.schedules import Horizon
@@ -33,7 +35,9 @@ LOW = (-0.15, 0.25)
 AROUND, BEHIND, LEVEL = (0.02, 0.3), -0.1, 0.3
 """How far his palms are beside her, beyond the ball in her chest, behind its middle at most, and above or below it at most [m]."""
 OUT_OF_REACH = 0.95
-"""Arms of two who meet sleep only where they are guessed to be more than four times as far apart as they are thick: they come fast."""
+"""At knots, arms of two who meet sleep only where they are guessed to be more than four times as far apart as they are thick: they come fast."""
+EVERY = 0.012
+"""How often those are looked at, at least [s]: a hand comes at 6 m/s, and nothing fits through in so little."""
 STRIDE = {"joints": 0.5, "height": 0.08, "lean": 0.25, "falls": 0.5}
 """How far from her stride a target may end: joints, lean [rad], height [m], and how fast she falls or rises [m/s]."""
 
@@ -55,7 +59,7 @@ class Tackle(NamedTuple):
         chest, struck = (_ball(roles[who].body, HIT) for who in (he, she))
         palms = [body.point(f"{side}_palm") for side in SIDES]
         knots = meeting.known(she)
-        at = np.concatenate(_moving(roles[she].body, struck.point, knots.q[-1], knots.v[-1]))
+        at = np.concatenate(_moving(roles[she].body, [struck.point], knots.q[-1:], knots.v[-1:]), axis=1)
 
         def inner(y: Any, c: Any) -> tuple[Any, Any]:
             here = place_of(body, chest.point, y[:n])
@@ -73,15 +77,15 @@ class Tackle(NamedTuple):
         low = [0.0, 0.0, LOW[0], *[BEHIND, AROUND[0], -LEVEL] * 2]
         high = [CLOSE, 0.0, LOW[1], *[INF, AROUND[1], LEVEL] * 2]
         where, kernel = np.concatenate([part.q[-1], part.v[-1]])[None], Kernel("tackle", 2 * n, 6, inner)
-        hits = Block(kernel, where, at[None], np.array([low]), np.array([high]), lambda p, r: f"{he} tackles {she}")
+        hits = Block(kernel, where, at, np.array([low]), np.array([high]), lambda p, r: f"{he} tackles {she}")
         walls = [passing(he, she, only=only) for only in (UPPER, LOWER)]
         rivals = [
             bond.he
             for bond in bonds_of(meeting.stage.problem.laws)
             if isinstance(bond, Tackle) and bond.she == she and bond.he != he and bond.he not in meeting.stage.parts
         ]
-        off = [_arms_off(meeting, he, she), *(_arms_off(meeting, he, rival, trunks=True) for rival in rivals)]
-        return [hits, *off, *(block for wall in walls for block in wall(meeting))]
+        off = [_arms_off(meeting, he, who, trunks=who != she) for who in (she, *rivals)]
+        return [hits, *(block for of in off for block in of), *(block for wall in walls for block in wall(meeting))]
 
 
 class Dodge(NamedTuple):
@@ -134,7 +138,7 @@ def outcomes(found: Found) -> dict[str, float]:
         (his, hers), x = (found.parts[who] for who in (he, she)), found.x
         chests = [_ball(part.body, HIT) for part in (his, hers)]
         (here, goes), (there, comes) = (
-            _moving(part.body, chest.point, x[part.q[-1]], x[part.v[-1]])
+            (one[0] for one in _moving(part.body, [chest.point], x[part.q[-1:]], x[part.v[-1:]]))
             for part, chest in zip((his, hers), chests, strict=True)
         )
         d = (there - here)[:2]
@@ -164,15 +168,16 @@ def horizon(laws: Sequence[Law], last: str | None) -> Horizon:
     return Horizon((*tacklers, she), last or she)
 
 
-def _arms_off(meeting: Meeting, he: str, she: str, trunks: bool = False) -> Block:
+def _arms_off(meeting: Meeting, he: str, she: str, trunks: bool = False) -> list[Block]:
     """Return what keeps arms of each off the other's trunk, and arms off arms, near the end: he is free, she is known.
 
     ``trunks``: trunks keep off each other, too: of two who tackle a third, whom a wall keeps off hers alone.
 
-    Where she is at his knots is a line in time about when they are guessed to be.
+    It holds at knots, and between them, as they come at each other fast; rows of knots have woken before others are at stake. Where she is
+    is a line in time about when a moment is guessed to be.
     """
-    part, clock, her = meeting.stage.parts[he], meeting.clocks[he], meeting.stage.problem.roles[she].body
-    n, times = part.body.n, meeting.stage.unknowns.guess[clock.times]
+    part, clock, roles = meeting.stage.parts[he], meeting.clocks[he], meeting.stage.problem.roles
+    n, her, knots, times = part.body.n, roles[she].body, meeting.known(she), meeting.stage.unknowns.guess[clock.times]
     mine, known = beads(part.body, (*ARM, *TRUNK)), beads(her, (*ARM, *TRUNK))
     my, hers = names(part.body, mine), names(her, known)
     pairs = [
@@ -181,33 +186,46 @@ def _arms_off(meeting: Meeting, he: str, she: str, trunks: bool = False) -> Bloc
         for b, other in enumerate(hers)
         if trunks or one.endswith(ARM) or other.endswith(ARM)
     ]
-    knots = late(part, times)
-    seen, ways = meeting.guessed(she, [ball.point for ball in known])
-    speeds = np.gradient(ways, seen, axis=0)
-    at, goes = (np.stack([np.interp(times[knots], seen, c) for c in of.T], axis=1) for of in (ways, speeds))
-    size = 3 * len(known)
+    said, size = [f"{my[a]} of {he} off {hers[b]} of {she}" for a, b in pairs], 3 * len(known)
 
     def inner(y: Any, c: Any) -> tuple[Any, Any]:
         place = [place_of(part.body, ball.point, y[:n]) for ball in mine]
-        there = ca.reshape(c[:size] + (y[n] - c[-1]) * c[size : 2 * size], 3, len(known))
+        there = ca.reshape(c[:size] + (y[n] - c[2 * size]) * c[size : 2 * size], 3, len(known))
         return 0, ca.vertcat(*(near(place[a] - there[:, b], mine[a], known[b]) for a, b in pairs))
 
-    where = np.concatenate([part.q[knots], clock.times[knots][:, None]], axis=1)
-    constants = np.concatenate([at, goes, times[knots][:, None]], axis=1)
-    high = np.full((len(knots), len(pairs)), NEAREST)
-    kernel = Kernel("arms off", n + 1, 2 * size + 1, inner)
-    said = [f"{my[a]} of {he} off {hers[b]} of {she}" for a, b in pairs]
-    return Block(kernel, where, constants, np.full_like(high, -INF), high, lambda p, r: said[r], OUT_OF_REACH)
+    def between(z: Any, c: Any) -> Any:
+        (q0, v0, q1, v1), rate = [z[k * n : (k + 1) * n] for k in range(4)], z[4 * n]
+        return ca.vertcat(hermite(q0, rate * v0, q1, rate * v1, c[-1])[0], z[4 * n + 1] + c[-1] * rate)
+
+    def off(outer: Any, unknown: list[np.ndarray], moments: np.ndarray, share: np.ndarray, margin: float) -> Block:
+        states = knots.at(knots.course(roles[she].phases).time, moments)
+        constants = np.column_stack([*_moving(her, [ball.point for ball in known], *states), moments, share])
+        where, high = np.column_stack(unknown), np.full((len(moments), len(pairs)), NEAREST)
+        kernel = Kernel("arms off", where.shape[1], constants.shape[1], inner, outer)
+        return Block(kernel, where, constants, np.full_like(high, -INF), high, lambda p, r: said[r], margin)
+
+    ends = late(part, times)
+    at = off(None, [part.q[ends], clock.times[ends]], times[ends], np.zeros(len(ends)), OUT_OF_REACH)
+    k, share = _within(times, ends)
+    unknown = [part.q[k], part.v[k], part.q[k + 1], part.v[k + 1], part.rate[part.phase_of[k]], clock.times[k]]
+    return [at, off(between, unknown, times[k] + share * np.diff(times)[k], share, ASLEEP)]
+
+
+def _within(times: np.ndarray, ends: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
+    """Return moments in the intervals that end at some knots, of their times (K + 1,): which interval, and the share of it that is over."""
+    counts = [ceil((times[k] - times[k - 1]) / EVERY) for k in ends]
+    shares = [j / count for count in counts for j in range(1, count)]
+    return np.repeat(np.array(ends, int) - 1, np.array(counts, int) - 1), np.array(shares)
 
 
 def _ball(body: Body, link: str) -> Ball:
     return held(body, [link])[0]
 
 
-def _moving(body: Body, point: Point, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return where a point is and how fast it moves (3,)."""
+def _moving(body: Body, points: Sequence[Point], q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return where points are and how fast they move (T, 3 N), in some coordinates and rates (T, n)."""
     symbols = ca.SX.sym("q", body.n), ca.SX.sym("v", body.n)
-    place = place_of(body, point, symbols[0])
-    found = ca.Function("moves", list(symbols), [place, ca.jtimes(place, *symbols)])(q, v)
-    here, goes = (np.asarray(one).ravel() for one in found)
+    place = ca.vertcat(*(place_of(body, point, symbols[0]) for point in points))
+    found = ca.Function("moves", list(symbols), [place, ca.jtimes(place, *symbols)]).map(len(q))(q.T, v.T)
+    here, goes = (np.asarray(one).T for one in found)
     return here, goes
