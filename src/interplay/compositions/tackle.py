@@ -17,8 +17,8 @@ from interplay.spacetime.solving import Progress
 from interplay.spacetime.words import compose, dodge, run, tackle, walk
 
 SHE, HE, OTHER = "ann", "ben", "carl"
-STEPS = 3
-"""How many steps she walks until they meet."""
+STEPS = {0.3: 3, 0.5: 4}
+"""How many steps she walks until they meet, by how far she plans to be out of his sphere at most [m]: she dodges in the last half of them."""
 SHORT = 0.3
 """How far before hers their steps end [m]: chests are between."""
 
@@ -29,7 +29,7 @@ class Speeds(base.Worn):
     walk: float = Field(1.3, ge=1.2, le=1.4, description="speed of her walk [m/s]")
     run: float = Field(3.0, ge=2.8, le=3.2, description="speed of who tackles [m/s]")
     hit: float = Field(3.5, ge=3.2, le=3.8, description="at which speed he meets her [m/s]")
-    margin: float = Field(0.2, ge=0.1, le=0.3, description="how far she plans to be out of his sphere [m]")
+    margin: float = Field(0.2, ge=0.1, le=min(STEPS), description="how far she plans to be out of his sphere [m]")
 
 
 class Tackled(base.Composition):
@@ -58,6 +58,13 @@ class Dodged(Tackled):
     summary: ClassVar[str] = "a walker gets out of the way of a runner who tackles"
     last: ClassVar[str] = SHE
 
+    class Parameters(Tackled.Parameters):
+        """And by how much."""
+
+        margin: float = Field(0.2, ge=0.1, le=max(STEPS), description="how far she is out of his sphere [m]")
+
+    p: Parameters
+
 
 class TwoTacklers(base.Composition):
     """From both sides."""
@@ -80,13 +87,14 @@ class TwoTacklers(base.Composition):
 def contest(p: Speeds, sides: Mapping[str, float], last: str, progress: Progress | None, name: str) -> Performance:
     """Return the motion of her and of who tackles her, each from a side of her way [deg]; ``last`` adjusts last."""
     her, his = (ip.Humanoid(*size, springs=True, shoes=p.shoes) for size in ((1.68, 60), (1.80, 75)))
-    seconds, half = STEPS * _half(her, "walk", p.walk), _half(his, "run", p.run)
+    steps = next(count for far, count in STEPS.items() if p.margin <= far)
+    seconds, half = steps * _half(her, "walk", p.walk), _half(his, "run", p.run)
     count = max(2, round(seconds / half))
     far, scene = p.run * half * count + SHORT, ip.Scene().add(her, SHE)
     for he, side in sides.items():
         angle = radians(side)
         scene = scene.add(his, he, (p.walk * seconds + far * cos(angle), far * sin(angle)), angle - pi)
-    does = {**{he: [run(p.run, count)] for he in sides}, SHE: [walk(p.walk, STEPS)]}
+    does = {**{he: [run(p.run, count)] for he in sides}, SHE: [walk(p.walk, steps)]}
     hold = [word for he in sides for word in (tackle(he, SHE, p.hit), dodge(SHE, he, p.margin))]
     return compose(scene, does, hold, schedule="horizon", last=last, progress=progress, name=name)
 

@@ -37,7 +37,7 @@ AROUND, BEHIND, LEVEL = (0.02, 0.3), -0.1, 0.3
 OUT_OF_REACH = 0.95
 """At knots, arms of two who meet sleep only where they are guessed to be more than four times as far apart as they are thick: they come fast."""
 EVERY = 0.012
-"""How often those are looked at, at least [s]: a hand comes at 6 m/s, and nothing fits through in so little."""
+"""How often arms are looked at where two tackle a third, at least [s]: hands come at 6 m/s, and nothing fits through in so little."""
 STRIDE = {"joints": 0.5, "height": 0.08, "lean": 0.25, "falls": 0.5}
 """How far from her stride a target may end: joints, lean [rad], height [m], and how fast she falls or rises [m/s]."""
 
@@ -84,7 +84,7 @@ class Tackle(NamedTuple):
             for bond in bonds_of(meeting.stage.problem.laws)
             if isinstance(bond, Tackle) and bond.she == she and bond.he != he and bond.he not in meeting.stage.parts
         ]
-        off = [_arms_off(meeting, he, who, trunks=who != she) for who in (she, *rivals)]
+        off = [_arms_off(meeting, he, who, trunks=who != she, between=bool(rivals)) for who in (she, *rivals)]
         return [hits, *(block for of in off for block in of), *(block for wall in walls for block in wall(meeting))]
 
 
@@ -168,13 +168,12 @@ def horizon(laws: Sequence[Law], last: str | None) -> Horizon:
     return Horizon((*tacklers, she), last or she)
 
 
-def _arms_off(meeting: Meeting, he: str, she: str, trunks: bool = False) -> list[Block]:
+def _arms_off(meeting: Meeting, he: str, she: str, trunks: bool, between: bool) -> list[Block]:
     """Return what keeps arms of each off the other's trunk, and arms off arms, near the end: he is free, she is known.
 
-    ``trunks``: trunks keep off each other, too: of two who tackle a third, whom a wall keeps off hers alone.
-
-    It holds at knots, and between them, as they come at each other fast; rows of knots have woken before others are at stake. Where she is
-    is a line in time about when a moment is guessed to be.
+    ``trunks``: trunks keep off each other, too: of two who tackle a third, whom a wall keeps off hers alone. ``between``: all of it holds
+    between knots, too: two who tackle come at each other fast, and at her between both; rows of knots have woken before those are at
+    stake. Where she is is a line in time about when a moment is guessed to be.
     """
     part, clock, roles = meeting.stage.parts[he], meeting.clocks[he], meeting.stage.problem.roles
     n, her, knots, times = part.body.n, roles[she].body, meeting.known(she), meeting.stage.unknowns.guess[clock.times]
@@ -193,7 +192,7 @@ def _arms_off(meeting: Meeting, he: str, she: str, trunks: bool = False) -> list
         there = ca.reshape(c[:size] + (y[n] - c[2 * size]) * c[size : 2 * size], 3, len(known))
         return 0, ca.vertcat(*(near(place[a] - there[:, b], mine[a], known[b]) for a, b in pairs))
 
-    def between(z: Any, c: Any) -> Any:
+    def inside(z: Any, c: Any) -> Any:
         (q0, v0, q1, v1), rate = [z[k * n : (k + 1) * n] for k in range(4)], z[4 * n]
         return ca.vertcat(hermite(q0, rate * v0, q1, rate * v1, c[-1])[0], z[4 * n + 1] + c[-1] * rate)
 
@@ -206,9 +205,11 @@ def _arms_off(meeting: Meeting, he: str, she: str, trunks: bool = False) -> list
 
     ends = late(part, times)
     at = off(None, [part.q[ends], clock.times[ends]], times[ends], np.zeros(len(ends)), OUT_OF_REACH)
+    if not between:
+        return [at]
     k, share = _within(times, ends)
     unknown = [part.q[k], part.v[k], part.q[k + 1], part.v[k + 1], part.rate[part.phase_of[k]], clock.times[k]]
-    return [at, off(between, unknown, times[k] + share * np.diff(times)[k], share, ASLEEP)]
+    return [at, off(inside, unknown, times[k] + share * np.diff(times)[k], share, ASLEEP)]
 
 
 def _within(times: np.ndarray, ends: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
