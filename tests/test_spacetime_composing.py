@@ -351,3 +351,21 @@ def test_held_hands_from_python():
         ip.compose(scene, doing, [hold_hands("mother", "child"), pass_by("mother", "child")])
     with pytest.raises(ip.InputError, match="all who act hold hands"):
         ip.compose(scene, {**doing, "dog": [walk(1.0)]}, [hold_hands("mother", "child")])
+
+
+def test_a_clip_is_an_action_of_a_file(tmp_path):
+    said = (
+        "models:\n  ann: {humanoid: {height: 1.74, mass: 68}}\nactions:\n  ann: [{clip: CLIP, end: 1.1}, {run: 2.5}]\n"
+    )
+    path = tmp_path / "on.yaml"
+    ip.Clip.load("walk").save(tmp_path / "mine.clip")
+    for name in ("walk", "mine.clip"):
+        path.write_text(said.replace("CLIP", name))
+        assert check(path, composition) == []
+        scores, _ = load_composition(path)().asked(crude=True)
+        row = scores["ann"].doing.row
+        assert sum(phase.seconds for phase in row.phases) > 1.1  # the clip, then two steps of a run
+        assert scores["ann"].doing.seams
+    for name, told in (("wolk", "did you mean 'walk'"), ("../mine.clip", "folder"), ("none.clip", "none.clip")):
+        path.write_text(said.replace("CLIP", name))
+        assert told in " ".join(str(problem) for problem in check(path, composition))

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field
 
-from interplay.script.entries import Duration, Entry, Flag, ModelName, SurfaceName, Vector, Weight, one_of
+from interplay.script.entries import Duration, Entry, Flag, ModelName, Seconds, SurfaceName, Vector, Weight, one_of
 from interplay.script.file import NAME, Parameter
 from interplay.script.models import AnyModel
+from interplay.script.play import clip_named
 
 if TYPE_CHECKING:
     from interplay.spacetime.actions import Action
@@ -27,8 +29,8 @@ Moment = Literal["begin", "end"] | Steps
 
 
 class _Action(Entry):
-    def make(self) -> Action:
-        """Return the action."""
+    def make(self, folder: Path) -> Action:
+        """Return the action; files it names lie in a folder or below."""
         raise TypeError(f"{type(self).__name__} does not define make()")
 
 
@@ -38,7 +40,7 @@ class Walk(_Action):
     walk: Speed = Field(description="speed [m/s]")
     steps: Steps = Field(2, description="how many")
 
-    def make(self) -> Action:
+    def make(self, folder: Path) -> Action:
         """Return the action."""
         from interplay.spacetime.actions import Walk
 
@@ -51,7 +53,7 @@ class Run(_Action):
     run: Speed = Field(description="speed [m/s]")
     steps: Steps = Field(2, description="how many")
 
-    def make(self) -> Action:
+    def make(self, folder: Path) -> Action:
         """Return the action."""
         from interplay.spacetime.actions import Run
 
@@ -65,7 +67,7 @@ class Turn(_Action):
     steps: Steps = Field(2, description="in how many steps")
     speed: Speed = Field(1.2, description="[m/s]")
 
-    def make(self) -> Action:
+    def make(self, folder: Path) -> Action:
         """Return the action."""
         from interplay.spacetime.actions import Walk
 
@@ -78,7 +80,7 @@ class Pivot(_Action):
     pivot: Angle = Field(description="by how much [rad], or such as 90 deg; to the left is positive")
     speed: Speed = Field(0.5, description="[m/s]")
 
-    def make(self) -> Action:
+    def make(self, folder: Path) -> Action:
         """Return the action."""
         from interplay.spacetime.actions import Pivot
 
@@ -90,7 +92,7 @@ class Stand(_Action):
 
     stand: Duration = Field(description="for how long [s]")
 
-    def make(self) -> Action:
+    def make(self, folder: Path) -> Action:
         """Return the action."""
         from interplay.spacetime.actions import Stand
 
@@ -103,11 +105,33 @@ class Jump(_Action):
     jump: Annotated[float, Field(strict=True, ge=0, le=3)] = Field(description="how far ahead [m]")
     up: Annotated[float, Field(strict=True, ge=-1, le=1.5)] = Field(0.0, description="how much higher she lands [m]")
 
-    def make(self) -> Action:
+    def make(self, folder: Path) -> Action:
         """Return the action."""
         from interplay.spacetime.actions import Jump
 
         return Jump(self.jump, self.up)
+
+
+class Clip(_Action):
+    """What a clip shows, made physical first: before it she lands, or stands, as it begins."""
+
+    clip: Annotated[str, Field(min_length=1, max_length=500)] = Field(
+        description="a clip that comes with Interplay, such as walk, or a file (….clip) in this file's folder or below; one "
+        "that knows what touches the ground, as interplay import writes it"
+    )
+    like: Literal["walk", "run"] = Field("walk", description="the gait in whose manner she goes on from there")
+    actor: str | None = Field(None, description="whom of the clip; by default the first")
+    begin: Seconds = Field(0.0, description="where it begins in the clip [s]")
+    end: Seconds | None = Field(None, description="where it ends in the clip [s]; by default at its end")
+
+    def make(self, folder: Path) -> Action:
+        """Return the action."""
+        from interplay.spacetime.captured import Captured
+
+        clip = clip_named(folder, self.clip)
+        if self.begin or self.end is not None:
+            clip = clip.cut(self.begin, clip.duration if self.end is None else self.end)
+        return Captured(clip, self.like, self.actor)
 
 
 class _Held(Entry):

@@ -83,7 +83,7 @@ class ScriptComposition(Composition):
         scores, laws, ends = dict[str, Score](), list[Law](), file.schedule != "horizon"
         for who, actions in file.actions.items():
             with problems.at_line(who.line):
-                made, body = [action.make() for action in actions], Body(scene, str(who))
+                made, body = [action.make(self.path.parent) for action in actions], Body(scene, str(who))
                 given = (body, made, progress)
                 scores[str(who)] = scored(*given, free=file.free, seconds=file.seconds, ends=ends, crude=crude)
         problems.raise_any()
@@ -114,7 +114,9 @@ class ScriptComposition(Composition):
                 raise ip.InputError("hold_hands: expected that nothing else must hold")
             if self.file.schedule not in ("joint", "alternating"):
                 raise ip.InputError(f"schedule of held hands: expected joint or alternating, got {self.file.schedule}")
-            doing = {str(who): [one.make() for one in actions] for who, actions in self.file.actions.items()}
+            doing = {
+                str(who): [one.make(self.path.parent) for one in actions] for who, actions in self.file.actions.items()
+            }
             hands = found[0].hands()
             walkers, speed = hands.walkers(self.scene(), doing)
             return walkers, speed, hands.leader

@@ -17,6 +17,11 @@ from interplay.script.models import inside
 from interplay.script.reader import Problem, ScriptError
 
 
+def clip_named(folder: Path, name: str) -> ip.Clip:
+    """Return a clip: a file ``….clip`` in a folder or below, or one that comes with Interplay."""
+    return ip.Clip.load(inside(folder, name) if name.endswith(".clip") else shipped_clip(name))
+
+
 class Play:
     """One run of a scenario file."""
 
@@ -70,8 +75,7 @@ class Play:
     def clip(self, name: str) -> ip.Clip:
         """Return a clip: a file ``….clip`` in the folder of the scenario's or below, or one that comes with Interplay."""
         if name not in self._clips:
-            given = inside(self.path.parent, name) if name.endswith(".clip") else shipped_clip(name)
-            self._clips[name] = ip.Clip.load(given)
+            self._clips[name] = clip_named(self.path.parent, name)
         return self._clips[name]
 
     def joint(self, name: str) -> float:
