@@ -19,7 +19,11 @@ from interplay.cli import app
 pytest.importorskip("casadi")
 
 from interplay.spacetime import actions, performing
-from interplay.spacetime.interrupting import asked, listening, unheard
+from interplay.spacetime.body import Body
+from interplay.spacetime.gaits import guess, half_cycle, paced
+from interplay.spacetime.interrupting import Unfinished, asked, listening, unheard
+from interplay.spacetime.problem import Problem, Role, find
+from interplay.spacetime.styles import style
 
 
 def interrupt(*_):
@@ -120,3 +124,19 @@ def test_a_command_that_is_interrupted_at_any_moment(name, tmp_path):
             left(out)
         else:
             assert "interrupted" in said, (wait, said)
+
+
+def test_what_takes_long_to_say_of_a_motion_is_given_up_and_the_motion_is_kept():
+    body = Body(ip.Scene().add(ip.Humanoid(1.74, 68.0), "ann"), "ann")
+    phases = paced(body, "walk", 1.3)
+    role = Role(body, phases, style(body, "walk", speed=1.3), guess(body, phases, 1.3))
+
+    def said(_):
+        raise Unfinished
+
+    with listening():
+        interrupt()
+        found = find(Problem({"ann": role}, [half_cycle("ann", 1.3)]), meshes=1)
+        performed = performing.perform("walk", found, between=said)
+    assert performed.between == {}
+    assert np.isfinite(performed.clip().motions["ann"].root).all()

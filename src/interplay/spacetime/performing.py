@@ -21,6 +21,7 @@ from interplay.spacetime.checking import Figures, Touching, figures, overlap, sa
 from interplay.spacetime.contacts import Seen, wrenches
 from interplay.spacetime.gaits import Gait
 from interplay.spacetime.holding import ALWAYS, Held
+from interplay.spacetime.interrupting import Unfinished
 from interplay.spacetime.laws import Given
 from interplay.spacetime.part import FLAT, HEEL, SWING, TOE, Phase
 from interplay.spacetime.problem import BEGIN, END, Found, Law, Problem, Stage
@@ -212,7 +213,10 @@ def perform(
         depth = overlap(scene, qpos, list(parts.values()), touching)
         worth = {who: one._replace(depth=max(one.depth, depth)) for who, one in worth.items()}
     phases = ["; ".join(each) for each in zip(*words, strict=True)]
-    said = {} if between is None else between(found)
+    try:
+        said = {} if between is None else between(found)
+    except Unfinished:  # an interrupt has asked: the motion is kept, what it would take long to say of it is not
+        said = {}
     made = (scene, whole, qpos, qvel, qacc, tau, phases, touches, worth, found.solutions, said)
     contacts = wrenches(scene, time, qpos, qvel, looked, held)
     return Performance(name, *made, found.problem, cycles, touching, contacts)
