@@ -77,7 +77,7 @@ class Hand:
         self.side, self.palm, self.control = side, f"{model}/{side}_palm", control
         self.site = scene.site(self.palm)
         self.body = int(scene.model.site_bodyid[self.site])
-        shoulder, reach, body = self.body, 0.0, self.body
+        reach, body = 0.0, self.body
         chain = sim.terms.chain(self.body)
         first = next(int(d) for d in chain if f"{side}_shoulder" in scene.model.joint(scene.model.dof_jntid[d]).name)
         shoulder = int(scene.model.dof_bodyid[first])
